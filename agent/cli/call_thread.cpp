@@ -1,0 +1,67 @@
+#include "agent/cli/call_thread.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+namespace vgpu::cli {
+
+/// Shared with the thread, which may outlive the object.
+struct CallThread::State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::function<void()> job; ///< to be run, or running
+    bool busy = false;         ///< a job waits or runs
+    bool ended = false;        ///< no more jobs will come
+
+    void serve() {
+        std::unique_lock lock(mutex);
+        while (true) {
+            changed.wait(lock, [this] { return ended || busy; });
+            if (!busy) {
+                return;
+            }
+            const auto run = std::exchange(job, nullptr);
+            lock.unlock();
+            run();
+            lock.lock();
+            busy = false;
+            changed.notify_all();
+        }
+    }
+};
+
+CallThread::CallThread(std::string whom)
+    : whom_(std::move(whom)), state_(std::make_shared<State>()) {
+    thread_ = std::thread([state = state_] { state->serve(); });
+}
+
+CallThread::~CallThread() {
+    {
+        const std::lock_guard lock(state_->mutex);
+        state_->ended = true;
+        state_->changed.notify_all();
+    }
+    if (lost_) {
+        thread_.detach();
+    } else {
+        thread_.join();
+    }
+}
+
+Result<void> CallThread::run(std::function<void()> job, Deadline deadline) {
+    std::unique_lock lock(state_->mutex);
+    if (!lost_) {
+        state_->job = std::move(job);
+        state_->busy = true;
+        state_->changed.notify_all();
+        lost_ =
+            !state_->changed.wait_for(lock, deadline.remaining(), [this] { return !state_->busy; });
+    }
+    if (lost_) {
+        return fail(ErrorCode::timeout, whom_ + " does not answer");
+    }
+    return {};
+}
+
+} // namespace vgpu::cli

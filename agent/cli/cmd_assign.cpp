@@ -1,0 +1,152 @@
+#include "agent/cli/assign.hpp"
+#include "agent/cli/command.hpp"
+#include "agent/cli/libvirt_hypervisor.hpp"
+#include "agent/cli/output.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+namespace vgpu::cli {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+struct AssignOptions {
+    std::string domain;
+    std::string profile;
+    std::string gpu;
+    std::string params;
+    std::string name;
+};
+
+/// Keeps two of these commands from choosing the same free device. No hook and no daemon takes this
+/// lock, so libvirt may be called under it.
+Result<FileLock> lock_assignments(const Config::Paths& paths, Deadline deadline) {
+    const std::string path = paths.runtime + "/assign.lock";
+    while (true) {
+        VGPU_TRY_ASSIGN(auto lock, FileLock::try_lock(path));
+        if (lock) {
+            return std::move(*lock);
+        }
+        if (deadline.passed()) {
+            return fail(ErrorCode::timeout,
+                        "another `virt-vgpu assign` has been running for too long; see " + path);
+        }
+        std::this_thread::sleep_for(milliseconds(50));
+    }
+}
+
+int finish(const CommonOptions& common, const Result<DomainChange>& change) {
+    if (!change) {
+        return report(change.error());
+    }
+    for (const std::string& warning : change->warnings) {
+        warn(warning);
+    }
+    return print(common.json ? change_json(*change) : change_text(*change));
+}
+
+Result<DomainChange> assign_domain(const CommonOptions& common, const AssignWish& wish) {
+    VGPU_TRY_ASSIGN(const auto session, Session::open(common, Session::Purpose::look));
+    const Deadline deadline = Deadline::in(seconds(28));
+    VGPU_TRY_ASSIGN(const FileLock lock,
+                    lock_assignments(session->config().paths, deadline.within(seconds(10))));
+    VGPU_TRY_ASSIGN(const auto hypervisor,
+                    connect_libvirt(session->config().libvirt.uri, deadline));
+    return assign(*hypervisor, [&session] { return session->inventory(); }, wish);
+}
+
+Result<DomainChange> unassign_domain(const CommonOptions& common, const AssignOptions& options) {
+    VGPU_TRY_ASSIGN(const Config config, configuration(common));
+    VGPU_TRY_ASSIGN(const auto hypervisor,
+                    connect_libvirt(config.libvirt.uri, Deadline::in(seconds(28))));
+    return unassign(*hypervisor, options.domain, options.name);
+}
+
+AssignWish wish_of(const CLI::App& command, const AssignOptions& options) {
+    AssignWish wish;
+    wish.domain = options.domain;
+    if (command.count("--profile") > 0) {
+        wish.profile = options.profile;
+    }
+    if (command.count("--params") > 0) {
+        wish.params = options.params;
+    }
+    if (command.count("--name") > 0) {
+        wish.name = options.name;
+    }
+    wish.any_gpu = options.gpu == "any";
+    const auto gpu = PciAddress::parse(options.gpu);
+    if (gpu) {
+        wish.gpu = *gpu;
+    }
+    return wish;
+}
+
+CLI::Validator gpu_argument() {
+    return CLI::Validator(
+        [](const std::string& text) {
+            const auto gpu = PciAddress::parse(text);
+            return gpu || text == "any" ? std::string() : gpu.error().text();
+        },
+        "PF", "PF");
+}
+
+void add_domain(CLI::App& command, AssignOptions& options) {
+    command.add_option("DOMAIN", options.domain, "Name or UUID of the domain")->required();
+}
+
+} // namespace
+
+void add_assign(CLI::App& app, Program& program) {
+    CLI::App* command = add_command(app, program, "assign",
+                                    "Give a domain a vGPU: write the request and a free device "
+                                    "into its persistent definition.\n"
+                                    "The device is chosen on the GPU with the least claimed "
+                                    "framebuffer, among managed ones that are\n"
+                                    "free, named by no other domain, and on which the profile can "
+                                    "be created now. libvirt's hook claims\n"
+                                    "and configures it when the domain starts. Repeated, it keeps "
+                                    "a device that is good. Without\n"
+                                    "--profile every request that the domain has is pointed at a "
+                                    "free device: a clone gets its own.");
+    const auto options = std::make_shared<AssignOptions>();
+    add_domain(*command, *options);
+    command->add_option("--profile", options->profile,
+                        "vGPU type: a name (NVIDIA L40S-4Q, l40s-4q) or a type id (1150)");
+    command
+        ->add_option("--gpu", options->gpu,
+                     "Take it from this GPU, by PCI address; \"any\" drops such a wish")
+        ->check(gpu_argument());
+    command->add_option("--params", options->params,
+                        "vgpu_params for the driver, e.g. frame_rate_limiter=0; \"\" drops them");
+    command->add_option("--name", options->name,
+                        "Name of the request, for a domain with several (default: vgpu0)");
+    command->callback([&program, command, options] {
+        program.run = [&program, wish = wish_of(*command, *options)] {
+            return finish(program.options, assign_domain(program.options, wish));
+        };
+    });
+}
+
+void add_unassign(CLI::App& app, Program& program) {
+    CLI::App* command = add_command(app, program, "unassign",
+                                    "Take the vGPUs away from a domain: remove requests and "
+                                    "devices from its persistent definition.\n"
+                                    "A running domain keeps them until it stops.");
+    const auto options = std::make_shared<AssignOptions>();
+    add_domain(*command, *options);
+    command->add_option("--name", options->name, "Only the request of this name");
+    command->callback([&program, options] {
+        program.run = [&program, options] {
+            return finish(program.options, unassign_domain(program.options, *options));
+        };
+    });
+}
+
+} // namespace vgpu::cli

@@ -1,0 +1,38 @@
+#include "agent/cli/command.hpp"
+#include "agent/cli/output.hpp"
+#include "agent/cli/tables.hpp"
+#include "agent/core/inventory_json.hpp"
+
+namespace vgpu::cli {
+
+namespace {
+
+int list_claims(const CommonOptions& options) {
+    const auto session = Session::open(options, Session::Purpose::look);
+    if (!session) {
+        return report(session.error());
+    }
+    const Host& host = (*session)->host();
+    const auto claims = host.claims.list();
+    if (!claims) {
+        return report(claims.error());
+    }
+    return print(options.json ? claims_json(*claims, host.claims)
+                              : claims_text(*claims, host, wants_colour()));
+}
+
+} // namespace
+
+void add_claims(CLI::App& app, Program& program) {
+    CLI::App* command = add_command(app, program, "claims",
+                                    "List who owns which device.\n"
+                                    "STATE: claimed (reserved, untouched), configuring, "
+                                    "configured, draining (its run is over, the\n"
+                                    "device is not yet proven free), unreadable. VMM: whether the "
+                                    "process that was recorded when the\n"
+                                    "domain ran is alive; - when none was recorded.");
+    command->callback(
+        [&program] { program.run = [&program] { return list_claims(program.options); }; });
+}
+
+} // namespace vgpu::cli

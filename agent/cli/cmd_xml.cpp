@@ -1,0 +1,48 @@
+#include "agent/cli/command.hpp"
+#include "agent/cli/output.hpp"
+#include "agent/cli/xml_report.hpp"
+#include "agent/core/file_io.hpp"
+
+#include <unistd.h>
+
+#include <memory>
+
+namespace vgpu::cli {
+
+namespace {
+
+Result<std::string> read_xml(const std::string& file) {
+    return file == "-" ? read_descriptor(STDIN_FILENO, "standard input", xml::max_domain_xml_bytes)
+                       : read_small_file(file, xml::max_domain_xml_bytes);
+}
+
+int inspect(const CommonOptions& options, const std::string& file) {
+    const auto text = read_xml(file);
+    if (!text) {
+        return report(text.error());
+    }
+    const auto domain = xml::read_domain(*text);
+    if (!domain) {
+        return report(domain.error().in(file == "-" ? "standard input" : file));
+    }
+    return print(options.json ? domain_json(*domain) : domain_text(*domain, wants_colour()));
+}
+
+} // namespace
+
+void add_xml(CLI::App& app, Program& program) {
+    CLI::App* xml = app.add_subcommand("xml", "Work with domain XML");
+    xml->require_subcommand(1);
+    CLI::App* command = add_command(
+        *xml, program, "inspect",
+        "Show what virt-vgpu reads in a domain's XML: its requests, and its host devices.\n"
+        "Needs neither libvirt nor a GPU.");
+    const auto file = std::make_shared<std::string>();
+    command->add_option("FILE", *file, "File with the XML of one domain; - is standard input")
+        ->required();
+    command->callback([&program, file] {
+        program.run = [&program, file] { return inspect(program.options, *file); };
+    });
+}
+
+} // namespace vgpu::cli

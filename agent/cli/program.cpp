@@ -1,0 +1,83 @@
+#include "agent/cli/command.hpp"
+#include "agent/cli/output.hpp"
+
+#include <exception>
+
+namespace vgpu::cli {
+
+namespace {
+
+constexpr const char* about = "Lists, assigns and frees the NVIDIA vGPUs of a libvirt host.\n"
+                              "libvirt's hook, virt-vgpu-hook, does the work when a domain starts "
+                              "and stops; this program shows\n"
+                              "its state and writes the requests into domains. See virt-vgpu(1).";
+
+constexpr const char* epilogue =
+    "Exit codes: 0 done, 1 refused or failed, 2 usage.\n"
+    "Configuration: --config FILE, else $VIRT_VGPU_CONFIG, else /etc/virt-vgpu/virt-vgpu.toml.";
+
+template <typename Parse>
+CLI::Validator check_with(const std::string& name, Parse parse) {
+    return CLI::Validator(
+        [parse](const std::string& text) {
+            const auto parsed = parse(text);
+            return parsed ? std::string() : parsed.error().text();
+        },
+        name, name);
+}
+
+void add_commands(CLI::App& app, Program& program) {
+    add_gpus(app, program);
+    add_devices(app, program);
+    add_profiles(app, program);
+    add_claims(app, program);
+    add_doctor(app, program);
+    add_release(app, program);
+    add_assign(app, program);
+    add_unassign(app, program);
+    add_config(app, program);
+    add_xml(app, program);
+}
+
+} // namespace
+
+void add_config_option(CLI::App& app, Program& program) {
+    app.add_option("--config", program.options.config, "Configuration file to use")
+        ->type_name("FILE");
+}
+
+CLI::App* add_command(CLI::App& parent, Program& program, const std::string& name,
+                      const std::string& description) {
+    CLI::App* command = parent.add_subcommand(name, description);
+    command->add_flag("--json", program.options.json, "Print JSON, for programs");
+    add_config_option(*command, program);
+    return command;
+}
+
+CLI::Validator device_argument() {
+    return check_with("DEVICE",
+                      [](const std::string& text) { return DeviceKey::parse_device(text); });
+}
+
+CLI::Validator pci_argument() {
+    return check_with("PCI-ADDRESS",
+                      [](const std::string& text) { return PciAddress::parse(text); });
+}
+
+int run_program(int count, char** arguments) {
+    Program program;
+    CLI::App app(about, "virt-vgpu");
+    app.set_version_flag("--version", "virt-vgpu " VGPU_VERSION);
+    app.require_subcommand(1);
+    app.footer(epilogue);
+    add_config_option(app, program);
+    add_commands(app, program);
+    try {
+        app.parse(count, arguments);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? exit_done : exit_usage;
+    }
+    return program.run();
+}
+
+} // namespace vgpu::cli

@@ -1,0 +1,177 @@
+#include "agent/core/bounded_sysfs.hpp"
+
+#include <fmt/format.h>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace vgpu {
+
+namespace {
+
+// One message each way. Request: operation, path, NUL, data. Answer: header, then the content or the error's text.
+constexpr std::size_t max_message = std::size_t{96} * 1024;
+
+struct AnswerHeader {
+    bool ok = false;
+    ErrorCode code = ErrorCode::io;
+    int error_number = 0;
+};
+
+std::string encode(const Result<std::string>& result) {
+    AnswerHeader header;
+    header.ok = result.has_value();
+    if (!result) {
+        header.code = result.error().code();
+        header.error_number = result.error().error_number();
+    }
+    std::string message(sizeof header, '\0');
+    std::memcpy(message.data(), &header, sizeof header);
+    return message += result ? *result : result.error().text();
+}
+
+Result<std::string> decode(std::string_view message) {
+    AnswerHeader header;
+    if (message.size() < sizeof header) {
+        return fail(ErrorCode::io, "the process that reads the driver's attributes has ended");
+    }
+    std::memcpy(&header, message.data(), sizeof header);
+    std::string text(message.substr(sizeof header));
+    if (header.ok) {
+        return text;
+    }
+    return fail(Error(header.code, std::move(text), header.error_number));
+}
+
+ssize_t receive(int fd, std::string& buffer) {
+    buffer.resize(max_message);
+    while (true) {
+        const ssize_t size = ::recv(fd, buffer.data(), buffer.size(), 0);
+        if (size >= 0 || errno != EINTR) {
+            buffer.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+            return size;
+        }
+    }
+}
+
+} // namespace
+
+BoundedSysfs::BoundedSysfs(Sysfs& inner, Deadline deadline, std::function<void()> in_child)
+    : inner_(inner), deadline_(deadline), in_child_(std::move(in_child)) {}
+
+BoundedSysfs::~BoundedSysfs() {
+    forget_child();
+}
+
+void BoundedSysfs::forget_child() {
+    if (child_ < 0 || stuck_) {
+        return;
+    }
+    socket_.reset(); // the idle child reads the end of the stream and leaves
+    while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    child_ = -1;
+}
+
+Result<void> BoundedSysfs::start_child() {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        return fail(Error::system(errno, "create", "a socket pair"));
+    }
+    UniqueFd ours(ends[0]);
+    UniqueFd theirs(ends[1]);
+    const pid_t parent = ::getpid();
+    const pid_t child = ::fork();
+    if (child < 0) {
+        return fail(Error::system(errno, "start", "a process for the driver's attributes"));
+    }
+    if (child == 0) {
+        ours.reset();
+        serve(theirs, parent);
+    }
+    socket_ = std::move(ours);
+    child_ = child;
+    return {};
+}
+
+void BoundedSysfs::serve(const UniqueFd& socket, pid_t parent) {
+    // Whoever started this process may wait for the end of its output (libvirt does, without limit).
+    for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        ::close(standard);
+    }
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) {
+        ::_exit(0);
+    }
+    ::alarm(0);
+    if (in_child_) {
+        in_child_();
+    }
+    std::string buffer;
+    while (receive(socket.get(), buffer) > 0) {
+        const std::string reply = answer(buffer);
+        if (::send(socket.get(), reply.data(), reply.size(), MSG_NOSIGNAL) < 0) {
+            break;
+        }
+    }
+    ::_exit(0);
+}
+
+std::string BoundedSysfs::answer(std::string_view request) {
+    const char operation = request.front();
+    const std::size_t end = request.find('\0', 1);
+    const std::string path(request.substr(1, end - 1));
+    if (operation == 'r') {
+        return encode(inner_.read(path));
+    }
+    const auto written = inner_.write(path, request.substr(end + 1));
+    return encode(written ? Result<std::string>(std::string()) : fail(written.error()));
+}
+
+Result<std::string> BoundedSysfs::ask(char operation, const std::string& path,
+                                      std::string_view data) {
+    const std::string what =
+        fmt::format("{} {}", operation == 'r' ? "read" : "write", inner_.absolute(path));
+    if (stuck_) {
+        return fail(ErrorCode::timeout,
+                    what + ": not tried, the driver has not come back from an earlier access");
+    }
+    if (child_ < 0) {
+        VGPU_TRY(start_child());
+    }
+    std::string message(1, operation);
+    message.append(path).append(1, '\0').append(data);
+    if (::send(socket_.get(), message.data(), message.size(), MSG_NOSIGNAL) < 0) {
+        return fail(Error::system(errno, "ask for", what));
+    }
+    pollfd wait{socket_.get(), POLLIN, 0};
+    int ready = 0;
+    do {
+        ready = ::poll(&wait, 1, static_cast<int>(deadline_.remaining().count()));
+    } while (ready < 0 && errno == EINTR && !deadline_.passed());
+    if (ready <= 0) {
+        stuck_ = true;
+        return fail(ErrorCode::timeout, what + ": the driver has not come back in time");
+    }
+    receive(socket_.get(), message);
+    return decode(message);
+}
+
+Result<std::string> BoundedSysfs::read(const std::string& path) {
+    return ask('r', path, {});
+}
+
+Result<void> BoundedSysfs::write(const std::string& path, std::string_view data) {
+    VGPU_TRY(ask('w', path, data));
+    return {};
+}
+
+} // namespace vgpu

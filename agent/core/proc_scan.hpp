@@ -1,0 +1,25 @@
+#pragma once
+
+#include "agent/core/proc.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vgpu {
+
+/// Who has which device nodes open.
+struct HolderScan {
+    std::map<std::string, Process> holders; ///< node -> a process that has it open
+    /// Something could not be read: a node without a holder is then not known to be free.
+    std::optional<Error> incomplete;
+};
+
+/// Looks for the holders of many device nodes at once, by one pass over all open files of all
+/// processes, threads of zombie leaders included; compares as Proc::holder() does. Opens no node,
+/// so it disturbs nobody. A process that cannot be read hides only its own files: the pass goes on
+/// and says that it is incomplete. Does not block.
+[[nodiscard]] HolderScan scan_holders(const Proc& proc, const std::vector<std::string>& nodes);
+
+} // namespace vgpu

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "tests/simulator/tree.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <sys/stat.h>
+
+namespace vgpu::simulator {
+
+/// A file or directory that somebody has open. Its text is made by a read at offset 0 and kept for the
+/// reads that follow, as sysfs does.
+struct OpenFile {
+    Node node;
+    std::string path;
+    std::string text;
+    pid_t opener = 0;
+};
+
+/// The operations of the mount. All answer 0 (or a count) or a negative errno value; only write() can take
+/// long.
+class FileSystem {
+public:
+    explicit FileSystem(Host& host) : host_(host), tree_(host) {}
+
+    int stat(std::string_view path, struct stat& out);
+    int stat(const OpenFile& open, struct stat& out);
+    int read_link(std::string_view path, std::string& target);
+    int open(std::string_view path, int flags, pid_t caller, std::unique_ptr<OpenFile>& out);
+    int read(OpenFile& open, char* buffer, std::size_t size, std::size_t offset);
+    int write(OpenFile& open, std::string_view text, pid_t caller);
+    int list(std::string_view path, std::vector<std::string>& names);
+    void release(OpenFile& open);
+
+private:
+    int access(Operation operation, const Node& node, std::string_view path);
+
+    Host& host_;
+    Tree tree_;
+};
+
+} // namespace vgpu::simulator
