@@ -57,18 +57,25 @@ Result<Config> configuration() {
     return load_config(config_path(), named != nullptr && *named != '\0');
 }
 
-/// One hook call on a domain with PCI or mdev devices: the objects it works with, and its operations.
+/// One hook call on a domain with PCI or mdev devices: the objects it works with, and its
+/// operations.
 class HookRun {
 public:
-    HookRun(const Invocation& invocation, const DomainView& domain, const Config& config, std::string boot_id,
-            const OrphanCheck& orphan, milliseconds budget)
+    HookRun(const Invocation& invocation, const DomainView& domain, const Config& config,
+            std::string boot_id, const OrphanCheck& orphan, milliseconds budget)
         : invocation_(invocation), domain_(domain), config_(config), orphan_(orphan),
           deadline_(Deadline::in(budget - budget / 10)), real_sysfs_(config.paths.sysfs),
           locks_(config.paths), claims_(config.paths), proc_(config.paths.proc),
           witnesses_(config.paths, proc_),
           // A tenth of the time is kept for the undo and for the last word.
           sysfs_(real_sysfs_, Deadline::in(budget), [this] { close_allocation_lock(); }),
-          host_{config_, sysfs_, locks_, claims_, proc_, witnesses_, std::move(boot_id),
+          host_{config_,
+                sysfs_,
+                locks_,
+                claims_,
+                proc_,
+                witnesses_,
+                std::move(boot_id),
                 [this](NoteLevel level, const std::string& text, const DeviceKey& device) {
                     note(level, text, device.device());
                 }} {
@@ -87,8 +94,9 @@ public:
         const auto claims = prepare_domain(host_, request, check(), deadline_);
         if (claims) {
             for (const Claim& claim : *claims) {
-                note(NoteLevel::info, fmt::format("{} is ready: {}", claim.device_path,
-                                                  claim.managed ? claim.profile : "not ours, protected"),
+                note(NoteLevel::info,
+                     fmt::format("{} is ready: {}", claim.device_path,
+                                 claim.managed ? claim.profile : "not ours, protected"),
                      claim.device_path);
             }
             return {};
@@ -118,8 +126,8 @@ public:
                      outcome.device.device());
             } else {
                 note(NoteLevel::warning,
-                     outcome.result.error().text() +
-                         "; the daemon, the next start that needs the device, or `virt-vgpu release` finishes it",
+                     outcome.result.error().text() + "; the daemon, the next start that needs the "
+                                                     "device, or `virt-vgpu release` finishes it",
                      outcome.device.device());
             }
         }
@@ -138,8 +146,8 @@ public:
         for (const DeviceKey& key : foreign_keys()) {
             devices.push_back({key, "", ""});
         }
-        for (const auto& outcome : adopt_domain(host_, domain_.uuid, domain_.name, devices, check(),
-                                                deadline_)) {
+        for (const auto& outcome :
+             adopt_domain(host_, domain_.uuid, domain_.name, devices, check(), deadline_)) {
             if (!outcome.result) {
                 note(NoteLevel::error, outcome.result.error().text(), outcome.device.device());
             } else if (*outcome.result) {
@@ -176,9 +184,10 @@ private:
     }
 
     [[nodiscard]] bool is_requested(const Hostdev& hostdev) const {
-        return std::any_of(
-            domain_.requests.begin(), domain_.requests.end(),
-            [&](const xml::VgpuRequest& request) { return domain_.hostdev_of(request) == &hostdev; });
+        return std::any_of(domain_.requests.begin(), domain_.requests.end(),
+                           [&](const xml::VgpuRequest& request) {
+                               return domain_.hostdev_of(request) == &hostdev;
+                           });
     }
 
     /// vGPUs that no request of the domain points at. Other PCI devices are nobody's business here.
@@ -198,14 +207,15 @@ private:
         return vendor && *vendor;
     }
 
-    /// libvirt would unbind the VF from its driver, which takes its type away and leaves it refusing every
-    /// type until SR-IOV is cycled (hypeman GPU.md).
+    /// libvirt would unbind the VF from its driver, which takes its type away and leaves it
+    /// refusing every type until SR-IOV is cycled (hypeman GPU.md).
     Result<void> refuse_managed() {
         for (const Hostdev& hostdev : domain_.hostdevs) {
             const auto key = key_of(hostdev);
             if (key && !key->is_mdev() && hostdev.managed && is_vendor_vf(*key)) {
                 return fail(ErrorCode::invalid,
-                            fmt::format("{} is a vGPU VF and has managed='yes': libvirt would take it from the nvidia driver and break it; set "
+                            fmt::format("{} is a vGPU VF and has managed='yes': libvirt would take "
+                                        "it from the nvidia driver and break it; set "
                                         "managed='no' (virsh edit {})",
                                         key->device(), printable(domain_.name)));
             }
@@ -222,12 +232,14 @@ private:
             const Hostdev* hostdev = domain_.hostdev_of(wanted);
             const auto key = hostdev != nullptr ? key_of(*hostdev) : std::nullopt;
             if (!key) {
-                return fail(ErrorCode::invalid,
-                            fmt::format("{} ({}) has no device in the domain's XML; run `virt-vgpu assign {}`",
-                                        wanted.name, printable(wanted.profile, 80),
-                                        printable(domain_.name)));
+                return fail(
+                    ErrorCode::invalid,
+                    fmt::format(
+                        "{} ({}) has no device in the domain's XML; run `virt-vgpu assign {}`",
+                        wanted.name, printable(wanted.profile, 80), printable(domain_.name)));
             }
-            request.wanted.push_back({wanted.name, wanted.profile, wanted.gpu, wanted.params, *key});
+            request.wanted.push_back(
+                {wanted.name, wanted.profile, wanted.gpu, wanted.params, *key});
         }
         request.foreign = foreign_keys();
         return request;
@@ -294,10 +306,10 @@ Result<void> run_privileged(const Invocation& invocation, const DomainView& doma
         return fail(around.error());
     }
     const Config& config = around->first;
-    const auto budget = invocation.operation == HookOperation::prepare
-                            ? config.hook.deadline
-                            : config.hook.release_budget;
-    // The last resort of the program (SIGALRM), should anything but a driver's attribute not come back.
+    const auto budget = invocation.operation == HookOperation::prepare ? config.hook.deadline
+                                                                       : config.hook.release_budget;
+    // The last resort of the program (SIGALRM), should anything but a driver's attribute not come
+    // back.
     ::alarm(static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(budget).count()) + 5U);
     HookRun run(invocation, domain, config, std::move(around->second), orphan, budget);
     return run_operation(run, invocation.operation);

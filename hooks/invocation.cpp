@@ -4,7 +4,8 @@ namespace vgpu {
 
 namespace {
 
-/// libvirt runs /etc/libvirt/hooks/DRIVER, or a file in /etc/libvirt/hooks/DRIVER.d, under that name.
+/// libvirt runs /etc/libvirt/hooks/DRIVER, or a file in /etc/libvirt/hooks/DRIVER.d, under that
+/// name.
 bool of_another_driver(std::string_view program) {
     constexpr std::string_view folder = "/libvirt/hooks/";
     const std::size_t at = program.find(folder);

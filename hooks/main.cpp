@@ -16,8 +16,10 @@ namespace {
 constexpr const char* usage =
     "usage: virt-vgpu-hook DOMAIN OPERATION SUB-OPERATION EXTRA <DOMAIN.xml\n"
     "\n"
-    "libvirt's qemu hook of virt-vgpu: claims and configures a domain's vGPUs before it starts, wipes and frees them\n"
-    "after it stopped. libvirt runs it; link it as /etc/libvirt/hooks/qemu.d/virt-vgpu and restart the libvirt daemon\n"
+    "libvirt's qemu hook of virt-vgpu: claims and configures a domain's vGPUs before it starts, "
+    "wipes and frees them\n"
+    "after it stopped. libvirt runs it; link it as /etc/libvirt/hooks/qemu.d/virt-vgpu and restart "
+    "the libvirt daemon\n"
     "once. See virt-vgpu-hook(8).\n";
 
 int run_for_a_person(std::string_view option) {
@@ -31,10 +33,12 @@ int run_for_a_person(std::string_view option) {
 
 int exit_code_of_deadline = 0;
 
-/// The last resort, when something that is not a driver's attribute does not come back: a disk, /proc. The state left behind is
-/// one that a kill at that moment would leave, which every next run can deal with.
+/// The last resort, when something that is not a driver's attribute does not come back: a disk,
+/// /proc. The state left behind is one that a kill at that moment would leave, which every next run
+/// can deal with.
 extern "C" void on_alarm(int) {
-    constexpr std::string_view text = "virt-vgpu: gave up at the hook's deadline; see the journal of virt-vgpu-hook\n";
+    constexpr std::string_view text =
+        "virt-vgpu: gave up at the hook's deadline; see the journal of virt-vgpu-hook\n";
     if (exit_code_of_deadline != 0) {
         const auto written = ::write(STDERR_FILENO, text.data(), text.size());
         static_cast<void>(written);
@@ -44,7 +48,7 @@ extern "C" void on_alarm(int) {
 
 void set_last_resort(vgpu::HookOperation operation) {
     exit_code_of_deadline = operation == vgpu::HookOperation::prepare ? 1 : 0;
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = on_alarm;
     ::sigaction(SIGALRM, &action, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
@@ -64,8 +68,8 @@ int run(int argc, const char* const* argv) {
     }
     set_last_resort(invocation.operation);
     ::umask(022);
-    const auto xml =
-        vgpu::read_descriptor(STDIN_FILENO, "the domain's XML on stdin", vgpu::xml::max_domain_xml_bytes);
+    const auto xml = vgpu::read_descriptor(STDIN_FILENO, "the domain's XML on stdin",
+                                           vgpu::xml::max_domain_xml_bytes);
     std::string message;
     const int code = vgpu::run_hook(invocation, xml, orphan, ::geteuid() == 0, message);
     if (!message.empty()) {

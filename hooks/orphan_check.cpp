@@ -9,7 +9,8 @@ namespace vgpu {
 namespace {
 
 bool process_1_is_libvirt() {
-    // The kernel's own /proc, whatever root the configuration names: it is this process's parent that is meant.
+    // The kernel's own /proc, whatever root the configuration names: it is this process's parent
+    // that is meant.
     const auto name = read_small_file("/proc/1/comm", 64);
     return name && (*name == "libvirtd\n" || *name == "virtqemud\n");
 }

@@ -40,8 +40,8 @@ struct DomainView {
     std::optional<Uuid> request_domain; ///< its domain= attribute; differs from uuid in a clone
     std::vector<VgpuRequest> requests;
     std::vector<Hostdev> hostdevs; ///< in document order
-    std::vector<std::string>
-        notes; ///< for people: what libvirt would silently ignore, and so was not read
+    /// For people: what libvirt would silently drop, and what was therefore not read.
+    std::vector<std::string> notes;
 
     /// The pci or mdev hostdev of a request, by its alias "ua-<name>"; null if there is none.
     [[nodiscard]] const Hostdev* hostdev_of(const VgpuRequest& request) const;

@@ -58,22 +58,26 @@ Result<void> read_requests(const Document& document, const xmlNode* devices, Dom
     return {};
 }
 
+/// One note of each kind: finding a line costs a walk through the text, and there may be 200,000
+/// elements.
 void note_ignored(const Document& document, xmlNode* domain, xmlNode* devices, DomainView& view) {
-    for (xmlNode* node = next_element(devices); node != nullptr; node = next_element(node)) {
-        if (is_ours(node)) {
-            view.notes.push_back(fmt::format(
-                "a second element of the namespace {} on line {} is ignored: libvirt keeps only "
-                "the first of each namespace",
-                metadata_namespace, document.line(node)));
-        }
+    const xmlNode* second = next_element(devices);
+    while (second != nullptr && !is_ours(second)) {
+        second = next_element(second);
     }
-    for (xmlNode* node = next_element(child(domain, "metadata")); node != nullptr;
-         node = next_element(node)) {
-        if (is_plain(node, "metadata")) {
-            view.notes.push_back(fmt::format("a second <metadata> on line {} is ignored, as "
-                                             "libvirt does",
-                                             document.line(node)));
-        }
+    if (second != nullptr) {
+        view.notes.push_back(
+            fmt::format("a second element of the namespace {} on line {} is ignored: libvirt "
+                        "keeps only the first of each namespace",
+                        metadata_namespace, document.line(second)));
+    }
+    second = next_element(child(domain, "metadata"));
+    while (second != nullptr && !is_plain(second, "metadata")) {
+        second = next_element(second);
+    }
+    if (second != nullptr) {
+        view.notes.push_back(fmt::format(
+            "a second <metadata> on line {} is ignored, as libvirt does", document.line(second)));
     }
 }
 

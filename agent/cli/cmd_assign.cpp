@@ -13,6 +13,18 @@ namespace vgpu::cli {
 
 namespace {
 
+constexpr const char* assign_details =
+    R"(Writes the request and a free device into the persistent definition of the domain; libvirt's hook
+claims and configures the device when the domain starts. The device is chosen on the GPU with the
+least claimed framebuffer, among managed ones that are free, named by no other domain, and on which
+the profile can be created now. What a request already says and the command does not name stays, and
+so does a device that is good. Without --profile every request that the domain has is pointed at a
+free device: this gives a clone its own.)";
+
+constexpr const char* unassign_details =
+    R"(Removes requests and devices from the persistent definition of the domain. A running domain keeps
+them until it stops.)";
+
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -104,17 +116,9 @@ void add_domain(CLI::App& command, AssignOptions& options) {
 } // namespace
 
 void add_assign(CLI::App& app, Program& program) {
-    CLI::App* command = add_command(app, program, "assign",
-                                    "Give a domain a vGPU: write the request and a free device "
-                                    "into its persistent definition.\n"
-                                    "The device is chosen on the GPU with the least claimed "
-                                    "framebuffer, among managed ones that are\n"
-                                    "free, named by no other domain, and on which the profile can "
-                                    "be created now. libvirt's hook claims\n"
-                                    "and configures it when the domain starts. Repeated, it keeps "
-                                    "a device that is good. Without\n"
-                                    "--profile every request that the domain has is pointed at a "
-                                    "free device: a clone gets its own.");
+    CLI::App* command = add_command(
+        app, program, "assign",
+        "Give a domain a vGPU: request and free device go into its definition", assign_details);
     const auto options = std::make_shared<AssignOptions>();
     add_domain(*command, *options);
     command->add_option("--profile", options->profile,
@@ -135,10 +139,8 @@ void add_assign(CLI::App& app, Program& program) {
 }
 
 void add_unassign(CLI::App& app, Program& program) {
-    CLI::App* command = add_command(app, program, "unassign",
-                                    "Take the vGPUs away from a domain: remove requests and "
-                                    "devices from its persistent definition.\n"
-                                    "A running domain keeps them until it stops.");
+    CLI::App* command = add_command(app, program, "unassign", "Take the vGPUs away from a domain",
+                                    unassign_details);
     const auto options = std::make_shared<AssignOptions>();
     add_domain(*command, *options);
     command->add_option("--name", options->name, "Only the request of this name");

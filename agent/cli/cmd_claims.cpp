@@ -7,6 +7,11 @@ namespace vgpu::cli {
 
 namespace {
 
+constexpr const char* details =
+    R"(STATE: claimed (reserved, untouched), configuring, configured, draining (its run is over, the device
+is not yet proven free), unreadable. VMM: whether the process that was recorded when the domain ran
+is alive; - when none was recorded.)";
+
 int list_claims(const CommonOptions& options) {
     const auto session = Session::open(options, Session::Purpose::look);
     if (!session) {
@@ -24,13 +29,7 @@ int list_claims(const CommonOptions& options) {
 } // namespace
 
 void add_claims(CLI::App& app, Program& program) {
-    CLI::App* command = add_command(app, program, "claims",
-                                    "List who owns which device.\n"
-                                    "STATE: claimed (reserved, untouched), configuring, "
-                                    "configured, draining (its run is over, the\n"
-                                    "device is not yet proven free), unreadable. VMM: whether the "
-                                    "process that was recorded when the\n"
-                                    "domain ran is alive; - when none was recorded.");
+    CLI::App* command = add_command(app, program, "claims", "List who owns which device", details);
     command->callback(
         [&program] { program.run = [&program] { return list_claims(program.options); }; });
 }

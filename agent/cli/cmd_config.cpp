@@ -10,6 +10,8 @@ namespace vgpu::cli {
 
 namespace {
 
+constexpr const char* details = R"(A mistake is named with its line.)";
+
 using Json = nlohmann::ordered_json;
 
 Json addresses(const std::vector<PciAddress>& list) {
@@ -59,10 +61,9 @@ int check_config(const CommonOptions& options) {
 
 void add_config(CLI::App& app, Program& program) {
     CLI::App* config = app.add_subcommand("config", "Work with the configuration");
-    config->require_subcommand(1);
-    CLI::App* command = add_command(
-        *config, program, "check",
-        "Read the configuration and print it with all defaults. A mistake is named with its line.");
+    CLI::App* command =
+        add_command(*config, program, "check",
+                    "Read the configuration and print it with all defaults", details);
     command->callback(
         [&program] { program.run = [&program] { return check_config(program.options); }; });
 }

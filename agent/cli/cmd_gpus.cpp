@@ -7,16 +7,15 @@ namespace vgpu::cli {
 
 namespace {
 
+constexpr const char* details =
+    R"(VFS: VFs that are enabled / that could be. They are places, not vGPUs: how many vGPUs fit is what
+`virt-vgpu profiles` says. VGPUS: places that carry a type or a claim. MEMORY: of the largest
+profile that is known of the GPU.)";
+
 int list_gpus(const CommonOptions& options) {
-    const auto session = Session::open(options, Session::Purpose::look);
-    if (!session) {
-        return report(session.error());
-    }
-    const auto inventory = (*session)->inventory();
-    if (!inventory) {
-        return report(inventory.error());
-    }
-    return print(options.json ? gpus_json(*inventory) : gpus_text(*inventory, wants_colour()));
+    return print_inventory(options, [&options](const Inventory& inventory) {
+        return options.json ? gpus_json(inventory) : gpus_text(inventory, wants_colour());
+    });
 }
 
 } // namespace
@@ -24,11 +23,7 @@ int list_gpus(const CommonOptions& options) {
 void add_gpus(CLI::App& app, Program& program) {
     CLI::App* command =
         add_command(app, program, "gpus",
-                    "List the NVIDIA GPUs with framework, driver, VFs and vGPUs.\n"
-                    "VFS: VFs that are enabled / that could be. They are places, not vGPUs: how "
-                    "many vGPUs fit is\n"
-                    "what `virt-vgpu profiles` says. VGPUS: places that carry a type or a claim.\n"
-                    "MEMORY: of the largest profile that is known of the GPU.");
+                    "List the NVIDIA GPUs with framework, driver, VFs and vGPUs", details);
     command->callback(
         [&program] { program.run = [&program] { return list_gpus(program.options); }; });
 }

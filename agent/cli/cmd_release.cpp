@@ -12,6 +12,11 @@ namespace vgpu::cli {
 
 namespace {
 
+constexpr const char* details =
+    R"(Needed only where the hook could not finish. Without --force it ends what is known to be over:
+claims that are draining, of another boot, or whose recorded VMM is dead; and it cleans a managed
+device that carries a type without a claim. A device that somebody has open is never touched.)";
+
 struct ReleaseOptions {
     std::string device;
     bool force = false;
@@ -72,14 +77,9 @@ int release(const CommonOptions& common, const ReleaseOptions& options) {
 } // namespace
 
 void add_release(CLI::App& app, Program& program) {
-    CLI::App* command = add_command(
-        app, program, "release",
-        "Free a device by hand: reset it, prove it, remove its claim.\n"
-        "Needed only where the hook could not finish. Without --force it ends what is known to be "
-        "over:\n"
-        "claims that are draining, of another boot, or whose recorded VMM is dead; and it cleans a "
-        "device\n"
-        "that carries a type without a claim. A device that somebody has open is never touched.");
+    CLI::App* command =
+        add_command(app, program, "release",
+                    "Free a device by hand: reset it, prove it, remove its claim", details);
     const auto options = std::make_shared<ReleaseOptions>();
     command
         ->add_option("DEVICE", options->device,

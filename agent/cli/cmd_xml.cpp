@@ -11,6 +11,9 @@ namespace vgpu::cli {
 
 namespace {
 
+constexpr const char* details =
+    R"(Its requests, and its host devices. Needs neither libvirt nor a GPU.)";
+
 Result<std::string> read_xml(const std::string& file) {
     return file == "-" ? read_descriptor(STDIN_FILENO, "standard input", xml::max_domain_xml_bytes)
                        : read_small_file(file, xml::max_domain_xml_bytes);
@@ -32,11 +35,8 @@ int inspect(const CommonOptions& options, const std::string& file) {
 
 void add_xml(CLI::App& app, Program& program) {
     CLI::App* xml = app.add_subcommand("xml", "Work with domain XML");
-    xml->require_subcommand(1);
-    CLI::App* command = add_command(
-        *xml, program, "inspect",
-        "Show what virt-vgpu reads in a domain's XML: its requests, and its host devices.\n"
-        "Needs neither libvirt nor a GPU.");
+    CLI::App* command = add_command(*xml, program, "inspect",
+                                    "Show what virt-vgpu reads in a domain's XML", details);
     const auto file = std::make_shared<std::string>();
     command->add_option("FILE", *file, "File with the XML of one domain; - is standard input")
         ->required();

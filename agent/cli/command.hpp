@@ -16,11 +16,16 @@ struct Program {
     std::function<int()> run;
 };
 
-/// A command with the options that all have.
+/// A command with the options that all have. `brief` is a line in its parent's help, `details`
+/// follow the options in its own.
 CLI::App* add_command(CLI::App& parent, Program& program, const std::string& name,
-                      const std::string& description);
+                      const std::string& brief, const std::string& details);
 /// --config, for commands and for the program itself.
 void add_config_option(CLI::App& app, Program& program);
+
+/// Looks at the host and prints what `text` makes of it. Returns the exit code.
+[[nodiscard]] int print_inventory(const CommonOptions& options,
+                                  const std::function<std::string(const Inventory&)>& text);
 
 /// Checks of arguments, so that a malformed one is a usage error.
 [[nodiscard]] CLI::Validator device_argument();

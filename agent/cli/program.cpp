@@ -1,8 +1,6 @@
 #include "agent/cli/command.hpp"
 #include "agent/cli/output.hpp"
 
-#include <exception>
-
 namespace vgpu::cli {
 
 namespace {
@@ -47,11 +45,22 @@ void add_config_option(CLI::App& app, Program& program) {
 }
 
 CLI::App* add_command(CLI::App& parent, Program& program, const std::string& name,
-                      const std::string& description) {
-    CLI::App* command = parent.add_subcommand(name, description);
+                      const std::string& brief, const std::string& details) {
+    CLI::App* command = parent.add_subcommand(name, brief);
+    command->footer(details);
     command->add_flag("--json", program.options.json, "Print JSON, for programs");
     add_config_option(*command, program);
     return command;
+}
+
+int print_inventory(const CommonOptions& options,
+                    const std::function<std::string(const Inventory&)>& text) {
+    const auto session = Session::open(options, Session::Purpose::look);
+    if (!session) {
+        return report(session.error());
+    }
+    const auto inventory = (*session)->inventory();
+    return inventory ? print(text(*inventory)) : report(inventory.error());
 }
 
 CLI::Validator device_argument() {
@@ -68,7 +77,6 @@ int run_program(int count, char** arguments) {
     Program program;
     CLI::App app(about, "virt-vgpu");
     app.set_version_flag("--version", "virt-vgpu " VGPU_VERSION);
-    app.require_subcommand(1);
     app.footer(epilogue);
     add_config_option(app, program);
     add_commands(app, program);
@@ -76,6 +84,10 @@ int run_program(int count, char** arguments) {
         app.parse(count, arguments);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? exit_done : exit_usage;
+    }
+    if (!program.run) {
+        complain("a command is needed; see `virt-vgpu --help`");
+        return exit_usage;
     }
     return program.run();
 }

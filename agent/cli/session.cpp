@@ -60,21 +60,30 @@ std::unique_ptr<Sysfs> Session::make_sysfs(Purpose purpose) {
     return bounded;
 }
 
-Result<Inventory> Session::inventory() {
-    const std::string path = config_.paths.catalogue();
-    auto memory = CatalogueMemory::load(path);
+CatalogueMemory Session::memory() const {
+    auto memory = CatalogueMemory::load(config_.paths.catalogue());
     if (!memory) {
         warn(memory.error().text());
-        memory = CatalogueMemory();
+        return {};
     }
-    VGPU_TRY_ASSIGN(Inventory inventory, take_inventory(host_, *memory));
+    return std::move(*memory);
+}
+
+Result<Inventory> Session::look() {
+    CatalogueMemory known = memory();
+    return take_inventory(host_, known);
+}
+
+Result<Inventory> Session::inventory() {
+    CatalogueMemory known = memory();
+    VGPU_TRY_ASSIGN(Inventory inventory, take_inventory(host_, known));
     for (const std::string& problem : inventory.problems) {
         warn(problem);
     }
-    if (memory->changed() && ::geteuid() == 0) {
+    if (known.changed() && ::geteuid() == 0) {
         std::error_code ignored; // what it means shows in the save
         std::filesystem::create_directories(config_.paths.state, ignored);
-        const auto saved = memory->save(path);
+        const auto saved = known.save(config_.paths.catalogue());
         if (!saved) {
             warn(saved.error().text());
         }

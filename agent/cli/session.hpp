@@ -41,12 +41,15 @@ public:
     [[nodiscard]] Host& host() { return host_; }
     [[nodiscard]] const Config& config() const { return config_; }
 
-    /// The inventory. Warns of what could not be looked at; root lets the catalogue memory on disk
-    /// learn what the cards offer.
+    /// Everything there is on the host. What could not be looked at is in it.
+    [[nodiscard]] Result<Inventory> look();
+    /// The same, with a warning for everything that could not be looked at. Root lets the catalogue
+    /// memory on disk learn what the cards offer.
     [[nodiscard]] Result<Inventory> inventory();
 
 private:
     [[nodiscard]] std::unique_ptr<Sysfs> make_sysfs(Purpose purpose);
+    [[nodiscard]] CatalogueMemory memory() const;
 
     Config config_;
     PosixSysfs real_sysfs_;

@@ -11,29 +11,33 @@ namespace vgpu {
 namespace {
 
 Error held_by(const DeviceKey& key, const Claim& claim) {
-    return Error(ErrorCode::busy,
-                 fmt::format("{} is claimed by domain {} ({} since {}, {}); stop that domain, or run "
-                             "`virt-vgpu assign` to give this one another device; if that domain is shut off and "
-                             "its claim stays, run `virt-vgpu release {}`",
-                             key.device(), claim.owner(), to_string(claim.state), claim.claimed_at,
-                             claim.profile, key.device()));
+    return Error(
+        ErrorCode::busy,
+        fmt::format(
+            "{} is claimed by domain {} ({} since {}, {}); stop that domain, or run "
+            "`virt-vgpu assign` to give this one another device; if that domain is shut off and "
+            "its claim stays, run `virt-vgpu release {}`",
+            key.device(), claim.owner(), to_string(claim.state), claim.claimed_at, claim.profile,
+            key.device()));
 }
 
 Result<void> locate_vf(Host& host, Slot& slot) {
     const PciAddress& vf = slot.key.pci();
     VGPU_TRY_ASSIGN(const auto kind, framework_of(host.sysfs, vf));
     if (kind == FrameworkKind::mdev) {
-        return fail(ErrorCode::unsupported,
-                    fmt::format("{} makes vGPUs by mdev, the domain's XML has it as a PCI device; run "
-                                "`virt-vgpu assign` to point the domain at an mdev",
-                                vf.to_string()));
+        return fail(
+            ErrorCode::unsupported,
+            fmt::format("{} makes vGPUs by mdev, the domain's XML has it as a PCI device; run "
+                        "`virt-vgpu assign` to point the domain at an mdev",
+                        vf.to_string()));
     }
     if (!kind) {
         VGPU_TRY_ASSIGN(const std::string driver, driver_of(host.sysfs, vf));
-        return fail(ErrorCode::unavailable,
-                    fmt::format("{} offers no vGPU (bound driver: {}); it must be a VF bound to the "
-                                "nvidia driver: see `virt-vgpu doctor`",
-                                vf.to_string(), driver.empty() ? "none" : driver));
+        return fail(
+            ErrorCode::unavailable,
+            fmt::format("{} offers no vGPU (bound driver: {}); it must be a VF bound to the "
+                        "nvidia driver: see `virt-vgpu doctor`",
+                        vf.to_string(), driver.empty() ? "none" : driver));
     }
     slot.framework = host.framework(*kind);
     slot.function = vf;
@@ -57,9 +61,10 @@ Result<void> must_be_managed(const Host& host, const Slot& slot) {
     if (slot.key.is_mdev() || host.config.manages(*slot.gpu, slot.key.pci())) {
         return {};
     }
-    return fail(ErrorCode::denied,
-                fmt::format("{} is not given to virt-vgpu by its configuration ([gpus] managed, ignored)",
-                            slot.key.device()));
+    return fail(
+        ErrorCode::denied,
+        fmt::format("{} is not given to virt-vgpu by its configuration ([gpus] managed, ignored)",
+                    slot.key.device()));
 }
 
 Result<void> must_be_on_wanted_gpu(const Slot& slot) {
@@ -67,13 +72,14 @@ Result<void> must_be_on_wanted_gpu(const Slot& slot) {
     if (!wanted || slot.key.is_mdev() || *wanted == *slot.gpu) {
         return {};
     }
-    return fail(ErrorCode::conflict,
-                fmt::format("{} is a VF of GPU {}, the request names GPU {}; run `virt-vgpu assign` again",
-                            slot.key.device(), slot.gpu->to_string(), wanted->to_string()));
+    return fail(
+        ErrorCode::conflict,
+        fmt::format("{} is a VF of GPU {}, the request names GPU {}; run `virt-vgpu assign` again",
+                    slot.key.device(), slot.gpu->to_string(), wanted->to_string()));
 }
 
-/// Somebody has the device open, or may have. Without a group node only a scan of /proc can tell; where nothing was ever set up, the
-/// exclusive open is enough and does not grow with the host.
+/// Somebody has the device open, or may have. Without a group node only a scan of /proc can tell;
+/// where nothing was ever set up, the exclusive open is enough and does not grow with the host.
 Result<void> must_not_be_open(Host& host, Slot& slot) {
     const bool proven = slot.own && slot.own->state != ClaimState::claimed;
     if (slot.leftover != 0 && !proven) {
@@ -101,8 +107,8 @@ Result<void> take_over_own(Host& host, const PrepareRequest& request, Slot& slot
         }
         const auto freed = prove_free(host, *slot.framework, slot.key, user);
         if (!freed) {
-            return fail(freed.error().in(fmt::format("{} is still claimed by this domain's last run",
-                                                     slot.key.device())));
+            return fail(freed.error().in(
+                fmt::format("{} is still claimed by this domain's last run", slot.key.device())));
         }
     }
     slot.own = std::move(claim);
@@ -122,10 +128,10 @@ Result<void> look_at_claim(Host& host, const PrepareRequest& request, DeviceLock
         return fail(held_by(slot.key, *claim));
     }
     VGPU_TRY(finish_claim(host, lock, *claim, deadline));
-    host.note(NoteLevel::info,
-              fmt::format("finished the release of {} by domain {}", slot.key.device(),
-                          claim->owner()),
-              slot.key);
+    host.note(
+        NoteLevel::info,
+        fmt::format("finished the release of {} by domain {}", slot.key.device(), claim->owner()),
+        slot.key);
     return {};
 }
 

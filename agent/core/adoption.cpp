@@ -79,7 +79,8 @@ Result<bool> adopt(Host& host, const Uuid& domain, const std::string& name,
     const bool stale = claim && claim->domain_uuid == domain && host.of_another_boot(*claim);
     if (claim && claim->domain_uuid != domain) {
         return fail(ErrorCode::conflict,
-                    fmt::format("{} is used by the running domain {} ({}) but claimed by domain {}; nothing is changed: stop "
+                    fmt::format("{} is used by the running domain {} ({}) but claimed by domain "
+                                "{}; nothing is changed: stop "
                                 "one of them",
                                 device.device.device(), printable(name), domain.to_string(),
                                 claim->owner()));
@@ -103,8 +104,7 @@ std::vector<AdoptionOutcome> adopt_domain(Host& host, const Uuid& domain, const 
                                           const Check& check, Deadline deadline) {
     std::vector<AdoptionOutcome> outcomes;
     for (const RunningDevice& device : devices) {
-        outcomes.push_back(
-            {device.device, adopt(host, domain, name, device, check, deadline)});
+        outcomes.push_back({device.device, adopt(host, domain, name, device, check, deadline)});
     }
     return outcomes;
 }

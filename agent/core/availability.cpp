@@ -44,6 +44,7 @@ public:
             const std::uint32_t size = size_of_living(*row);
             living_sizes_.insert(size);
             used_ += size;
+            reserved_ += row->type_id == 0U ? size : 0;
         }
     }
 
@@ -96,12 +97,13 @@ private:
 
     [[nodiscard]] std::uint32_t room_for(const VgpuType& type, bool offered) const {
         const std::uint32_t size = size_of(type);
-        std::uint64_t left = largest_offered_;
+        // The driver knows nothing of claims whose device carries no type yet.
+        std::uint64_t left = largest_offered_ > reserved_ ? largest_offered_ - reserved_ : 0;
         if (!living_sizes_.contains(0) && info_.framebuffer_mib > used_) {
             left = std::max(left, info_.framebuffer_mib - used_);
         }
         std::uint64_t count = size > 0 ? left / size : 0;
-        if (offered) {
+        if (offered && reserved_ == 0) {
             count = std::max<std::uint64_t>(count, 1);
         }
         if (const auto most = most_.find(type.id); most != most_.end()) {
@@ -118,6 +120,7 @@ private:
     std::vector<const DeviceInfo*> living_;
     std::uint32_t repairable_ = 0;
     std::uint64_t used_ = 0;
+    std::uint64_t reserved_ = 0; ///< the part of it that the driver does not know of
     std::uint32_t largest_offered_ = 0;
     std::set<std::uint32_t> living_sizes_; ///< 0: one of unknown size
     std::map<std::uint32_t, std::uint32_t> sizes_;

@@ -17,20 +17,21 @@ namespace vgpu {
 
 namespace {
 
-// One message each way. Request: operation, path, NUL, data. Answer: header, then the content or the error's text.
+// One message each way. Request: operation, path, NUL, data. Answer: header, then the content or
+// the error's text.
 constexpr std::size_t max_message = std::size_t{96} * 1024;
 
 struct AnswerHeader {
-    bool ok = false;
-    ErrorCode code = ErrorCode::io;
+    int ok = 0;
+    int code = 0;
     int error_number = 0;
 };
 
 std::string encode(const Result<std::string>& result) {
     AnswerHeader header;
-    header.ok = result.has_value();
+    header.ok = result.has_value() ? 1 : 0;
     if (!result) {
-        header.code = result.error().code();
+        header.code = static_cast<int>(result.error().code());
         header.error_number = result.error().error_number();
     }
     std::string message(sizeof header, '\0');
@@ -45,10 +46,10 @@ Result<std::string> decode(std::string_view message) {
     }
     std::memcpy(&header, message.data(), sizeof header);
     std::string text(message.substr(sizeof header));
-    if (header.ok) {
+    if (header.ok != 0) {
         return text;
     }
-    return fail(Error(header.code, std::move(text), header.error_number));
+    return fail(Error(static_cast<ErrorCode>(header.code), std::move(text), header.error_number));
 }
 
 ssize_t receive(int fd, std::string& buffer) {
@@ -103,7 +104,8 @@ Result<void> BoundedSysfs::start_child() {
 }
 
 void BoundedSysfs::serve(const UniqueFd& socket, pid_t parent) {
-    // Whoever started this process may wait for the end of its output (libvirt does, without limit).
+    // Whoever started this process may wait for the end of its output (libvirt does, without
+    // limit).
     for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         ::close(standard);
     }

@@ -238,7 +238,7 @@ Result<void> ClaimStore::remove(const DeviceLock& lock, const Uuid& domain) {
 
 Result<std::chrono::milliseconds> ClaimStore::age(const DeviceKey& key) const {
     const std::string file = path(key);
-    struct stat info {};
+    struct stat info{};
     if (::stat(file.c_str(), &info) != 0) {
         return fail(Error::system(errno, "look at", file));
     }

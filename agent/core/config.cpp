@@ -69,9 +69,9 @@ std::string quoted(std::chrono::milliseconds duration) {
 
 } // namespace
 
-bool Config::Gpus::manages(const PciAddress& gpu, const PciAddress& function) const {
-    const bool given = all_managed || contains(managed, gpu);
-    return given && !contains(ignored, gpu) && !contains(ignored, function);
+bool Config::manages(const PciAddress& gpu, const PciAddress& function) const {
+    const bool given = gpus.all_managed || contains(gpus.managed, gpu);
+    return given && !contains(gpus.ignored, gpu) && !contains(gpus.ignored, function);
 }
 
 std::string config_path() {

@@ -30,9 +30,6 @@ struct Config {
         bool all_managed = true;         ///< managed = ["*"]
         std::vector<PciAddress> managed; ///< PF addresses, when not "*"
         std::vector<PciAddress> ignored; ///< PF or VF addresses never touched
-
-        /// True if the configuration gives `function` (a PF, or a VF of `gpu`) to virt-vgpu.
-        [[nodiscard]] bool manages(const PciAddress& gpu, const PciAddress& function) const;
         bool operator==(const Gpus&) const = default;
     } gpus;
     struct Hook {
@@ -60,10 +57,8 @@ struct Config {
 
     bool operator==(const Config&) const = default;
 
-    /// As gpus.manages().
-    [[nodiscard]] bool manages(const PciAddress& gpu, const PciAddress& function) const {
-        return gpus.manages(gpu, function);
-    }
+    /// True if the configuration gives `function` (a PF, or a VF of `gpu`) to virt-vgpu.
+    [[nodiscard]] bool manages(const PciAddress& gpu, const PciAddress& function) const;
 };
 
 inline constexpr const char* default_config_path = "/etc/virt-vgpu/virt-vgpu.toml";

@@ -6,8 +6,11 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace vgpu {
@@ -53,14 +56,53 @@ std::vector<VgpuType> known_types(Host& host, Framework& framework, const PciAdd
     return known;
 }
 
-/// A mistyped profile must not cost anybody a device: the GPU has to support it, or, as long as nothing is known of the
-/// GPU, the name has to be one that a GPU could have.
-bool may_support(const std::vector<VgpuType>& known, const std::string& profile) {
-    if (!known.empty()) {
-        return std::any_of(known.begin(), known.end(),
-                           [&profile](const VgpuType& type) { return matches(profile, type); });
+std::set<std::uint32_t> sizes_of(const std::vector<VgpuType>& types) {
+    std::set<std::uint32_t> sizes;
+    for (const VgpuType& type : types) {
+        sizes.insert(framebuffer_mib(type.name));
     }
-    return ProfileName::parse(profile).has_value() || requested_type_id(profile).has_value();
+    return sizes;
+}
+
+/// A mistyped profile must not cost anybody a device: the GPU has to be known to support it. Types
+/// of several sizes are what a GPU shows when nothing on it is in use: then the list is whole.
+/// Types of one size, or none, may be all that is left beside a vGPU in use: then a name will do
+/// that such a board could have.
+bool may_support(const std::vector<VgpuType>& known, const std::string& profile) {
+    if (std::any_of(known.begin(), known.end(),
+                    [&profile](const VgpuType& type) { return matches(profile, type); })) {
+        return true;
+    }
+    if (sizes_of(known).size() > 1) {
+        return false;
+    }
+    const auto name = ProfileName::parse(profile);
+    if (!name) {
+        return known.empty() && requested_type_id(profile).has_value();
+    }
+    const auto same_board = [&name](const VgpuType& type) {
+        const auto other = ProfileName::parse(type.name);
+        return other && normal_profile(other->board) == normal_profile(name->board);
+    };
+    return known.empty() || std::any_of(known.begin(), known.end(), same_board);
+}
+
+/// The first whole list that a host shows is worth a note: later ones may be cut to what fits
+/// beside vGPUs in use.
+void learn_first_list(Host& host, const PciAddress& gpu, const std::vector<VgpuType>& types) {
+    if (::access(host.config.paths.catalogue().c_str(), F_OK) == 0 || sizes_of(types).size() < 2) {
+        return;
+    }
+    const auto model = model_of(host.sysfs, gpu);
+    if (!model) {
+        return;
+    }
+    CatalogueMemory memory;
+    memory.learn(*model, types);
+    const auto saved = memory.save(host.config.paths.catalogue());
+    if (!saved) {
+        host.note(NoteLevel::warning, saved.error().text(), DeviceKey(gpu));
+    }
 }
 
 struct Carried {
@@ -85,19 +127,6 @@ Carried carried_by(Framework& framework, const std::vector<PciAddress>& vfs,
     return carried;
 }
 
-std::string names_of(const std::vector<VgpuType>& types) {
-    std::vector<std::string> names;
-    for (const VgpuType& type : types) {
-        names.push_back(type.name);
-    }
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    constexpr std::size_t most = 12;
-    const bool cut = names.size() > most;
-    names.resize(std::min(names.size(), most));
-    return fmt::format("{}{}", fmt::join(names, ", "), cut ? ", ..." : "");
-}
-
 Error other_size(const std::string& start, const Carried& carried, std::uint32_t wanted_mib) {
     std::vector<std::string> sizes;
     for (const auto& [size, count] : carried.by_size) {
@@ -105,8 +134,10 @@ Error other_size(const std::string& start, const Carried& carried, std::uint32_t
                                   : fmt::format("{} of {} MiB", count, size));
     }
     return Error(ErrorCode::unavailable,
-                 fmt::format("{}: the GPU carries {} vGPU(s) ({}), asked for is {} MiB; in equal-size mode a GPU takes one "
-                             "framebuffer size at a time: stop those VMs, take another GPU, or enable mixed-size mode "
+                 fmt::format("{}: the GPU carries {} vGPU(s) ({}), asked for is {} MiB; in "
+                             "equal-size mode a GPU takes one "
+                             "framebuffer size at a time: stop those VMs, take another GPU, or "
+                             "enable mixed-size mode "
                              "(nvidia-smi vgpu -shm 1)",
                              start, carried.count, fmt::join(sizes, ", "), wanted_mib));
 }
@@ -114,13 +145,14 @@ Error other_size(const std::string& start, const Carried& carried, std::uint32_t
 Result<VgpuType> type_to_create(Host& host, Slot& slot, Deadline deadline) {
     const std::string& profile = slot.wanted->profile;
     VGPU_TRY_ASSIGN(auto types, slot.framework->creatable(*slot.function));
+    learn_first_list(host, *slot.gpu, types);
     auto type = find_type(profile, types);
     if (type || type.error().code() != ErrorCode::not_found) {
         return type;
     }
     if (slot.framework->kind() == FrameworkKind::vendor_vfio) {
-        VGPU_TRY_ASSIGN(const int freed, make_room(host, FrameworkKind::vendor_vfio, *slot.gpu,
-                                                   profile, deadline));
+        VGPU_TRY_ASSIGN(const int freed,
+                        make_room(host, FrameworkKind::vendor_vfio, *slot.gpu, profile, deadline));
         if (freed > 0) {
             VGPU_TRY_ASSIGN(types, slot.framework->creatable(*slot.function));
             type = find_type(profile, types);
@@ -151,10 +183,10 @@ Result<int> make_room(Host& host, FrameworkKind kind, const PciAddress& gpu,
         }
         const auto repaired = repair(host, kind, key, deadline.within(seconds(2)));
         if (!repaired) {
-            host.note(NoteLevel::warning,
-                      fmt::format("{} could not be cleaned: {}", key.device(),
-                                  repaired.error().text()),
-                      key);
+            host.note(
+                NoteLevel::warning,
+                fmt::format("{} could not be cleaned: {}", key.device(), repaired.error().text()),
+                key);
         } else if (*repaired) {
             ++freed;
         }
@@ -171,13 +203,15 @@ Error why_not(Host& host, Framework& framework, const PciAddress& function, cons
     const auto known = known_types(host, framework, gpu, vfs);
     const Carried carried = carried_by(framework, vfs, known);
     if (!known.empty() && !may_support(known, profile)) {
+        const auto nearest = find_type(profile, known);
         return Error(ErrorCode::not_found,
-                     fmt::format("GPU {} has no profile {}; it has: {}", gpu.to_string(), shown,
-                                 names_of(known)));
+                     fmt::format("GPU {} has no profile {}: {}", gpu.to_string(), shown,
+                                 nearest ? "" : nearest.error().text()));
     }
     if (carried.count == 0 && creatable.empty()) {
         return Error(ErrorCode::unavailable,
-                     fmt::format("{}: the GPU offers no type at all; in MIG mode its GPU instances have to be created first "
+                     fmt::format("{}: the GPU offers no type at all; in MIG mode its GPU instances "
+                                 "have to be created first "
                                  "(nvidia-smi mig -cgi), otherwise look at the nvidia driver's log",
                                  start));
     }
@@ -190,16 +224,18 @@ Error why_not(Host& host, Framework& framework, const PciAddress& function, cons
     if (carried.count > 0 && !same_size) {
         return other_size(start, carried, wanted);
     }
-    return Error(ErrorCode::unavailable,
-                 fmt::format("{}: the GPU carries {} vGPU(s) and has no room for another of {} MiB; see "
-                             "`virt-vgpu claims`",
-                             start, carried.count, wanted));
+    return Error(
+        ErrorCode::unavailable,
+        fmt::format("{}: the GPU carries {} vGPU(s) and has no room for another of {} MiB; see "
+                    "`virt-vgpu claims`",
+                    start, carried.count, wanted));
 }
 
 Result<VgpuType> configure(Host& host, const DeviceLock& lock, Slot& slot, Deadline deadline) {
     if (slot.leftover != 0) {
         // Also when it is the wanted type already: what an earlier guest left in it would survive.
-        VGPU_TRY(slot.framework->reset(lock, deadline.within(seconds(10)), std::chrono::milliseconds(0)));
+        VGPU_TRY(slot.framework->reset(lock, deadline.within(seconds(10)),
+                                       std::chrono::milliseconds(0)));
         host.note(NoteLevel::info,
                   fmt::format("{} carried type {} before it was claimed: reset", slot.key.device(),
                               slot.leftover),

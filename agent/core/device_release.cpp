@@ -13,7 +13,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The claim no longer says what it did: its incarnation is over. No second write when it says so already.
+/// The claim no longer says what it did: its incarnation is over. No second write when it says so
+/// already.
 Result<void> mark_draining(Host& host, const DeviceLock& lock, Claim& claim) {
     if (claim.state == ClaimState::draining) {
         return {};
@@ -74,8 +75,8 @@ Result<void> prove_free(Host& host, Framework& framework, const DeviceKey& key,
     }
     VGPU_TRY_ASSIGN(const Probe probe, Witnesses::exclusive_open(nodes));
     if (probe == Probe::in_use) {
-        return fail(ErrorCode::busy, fmt::format("{} is in use ({} is held open)", key.device(),
-                                                 nodes.group));
+        return fail(ErrorCode::busy,
+                    fmt::format("{} is in use ({} is held open)", key.device(), nodes.group));
     }
     return {};
 }
@@ -141,14 +142,13 @@ Result<std::vector<ReleaseOutcome>> release_domain(Host& host, const Uuid& domai
             }
             continue;
         }
-        VGPU_TRY(check());                          // R2
-        const auto claim = host.claims.read(key);   // R3
+        VGPU_TRY(check());                        // R2
+        const auto claim = host.claims.read(key); // R3
         if (!claim) {
             outcomes.push_back({key, fail(claim.error())});
             continue;
         }
-        if (!*claim || (*claim)->domain_uuid != domain ||
-            (*claim)->state == ClaimState::claimed) {
+        if (!*claim || (*claim)->domain_uuid != domain || (*claim)->state == ClaimState::claimed) {
             continue;
         }
         outcomes.push_back({key, finish_claim(host, *lock, **claim, deadline)}); // R4 to R7

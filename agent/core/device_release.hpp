@@ -7,9 +7,10 @@
 
 namespace vgpu {
 
-/// Whether a device is free of VMMs: first, if `domain` is given, that no VMM of it lives, then that nobody has the device
-/// open, then the exclusive open of its group node. In this order: a QEMU that has not opened the device yet shows on its command line only.
-/// Error: busy, with the witness's words; in doubt as well. The caller holds the device lock and has made its check.
+/// Whether a device is free of VMMs: first, if `domain` is given, that no VMM of it lives, then
+/// that nobody has the device open, then the exclusive open of its group node. In this order: a
+/// QEMU that has not opened the device yet shows on its command line only. Error: busy, with the
+/// witness's words; in doubt as well. The caller holds the device lock and has made its check.
 struct FormerUser {
     Uuid domain;
     std::vector<std::string> names;
@@ -18,18 +19,24 @@ struct FormerUser {
 [[nodiscard]] Result<void> prove_free(Host& host, Framework& framework, const DeviceKey& key,
                                       const std::optional<FormerUser>& user);
 
-/// Ends a claim whose incarnation is over for good: writes `draining`, asks the witnesses, resets the device, proves it,
-/// and removes the claim (steps R4 to R7 and C5 to C8 of docs/protocol.md). A device of a foreign domain (managed: false) is not
-/// reset. Error: what stands in the way; then the claim stays, as `draining`, and anybody may try again. The caller has read
-/// `claim` under `lock` and made its check there. A reservation (`claimed`) is removed without touching the device.
-[[nodiscard]] Result<void> finish_claim(Host& host, DeviceLock& lock, Claim claim, Deadline deadline);
+/// Ends a claim whose incarnation is over for good: writes `draining`, asks the witnesses, resets
+/// the device, proves it, and removes the claim (steps R4 to R7 and C5 to C8 of docs/protocol.md).
+/// A device of a foreign domain (managed: false) is not reset. Error: what stands in the way; then
+/// the claim stays, as `draining`, and anybody may try again. The caller has read `claim` under
+/// `lock` and made its check there. A reservation (`claimed`) is removed without touching the
+/// device.
+[[nodiscard]] Result<void> finish_claim(Host& host, DeviceLock& lock, Claim claim,
+                                        Deadline deadline);
 
-/// True if anybody may finish this claim without asking libvirt: its incarnation is known to be over.
+/// True if anybody may finish this claim without asking libvirt: its incarnation is known to be
+/// over.
 [[nodiscard]] bool is_over(const Host& host, const Claim& claim);
 
-/// Cleans a managed device that carries a type but no claim, if nobody holds it: takes its lock if it is free, checks everything again
-/// under it, resets. Also finishes a claim that is over. True if the device is clean and unclaimed afterwards. Never waits for a lock.
-[[nodiscard]] Result<bool> repair(Host& host, FrameworkKind kind, const DeviceKey& key, Deadline deadline);
+/// Cleans a managed device that carries a type but no claim, if nobody holds it: takes its lock if
+/// it is free, checks everything again under it, resets. Also finishes a claim that is over. True
+/// if the device is clean and unclaimed afterwards. Never waits for a lock.
+[[nodiscard]] Result<bool> repair(Host& host, FrameworkKind kind, const DeviceKey& key,
+                                  Deadline deadline);
 
 /// What became of one claim.
 struct ReleaseOutcome {
@@ -37,10 +44,11 @@ struct ReleaseOutcome {
     Result<void> result; ///< ok: reset, proven and unclaimed; an error: kept, and why
 };
 
-/// The hook's release: ends every claim of `domain` that is no reservation, whatever its XML names (`named` adds to what the
-/// index knows). `check` is made under each device lock. Returns when all is done or the deadline has passed.
-[[nodiscard]] Result<std::vector<ReleaseOutcome>> release_domain(Host& host, const Uuid& domain,
-                                                                 const std::vector<DeviceKey>& named,
-                                                                 const Check& check, Deadline deadline);
+/// The hook's release: ends every claim of `domain` that is no reservation, whatever its XML names
+/// (`named` adds to what the index knows). `check` is made under each device lock. Returns when all
+/// is done or the deadline has passed.
+[[nodiscard]] Result<std::vector<ReleaseOutcome>>
+release_domain(Host& host, const Uuid& domain, const std::vector<DeviceKey>& named,
+               const Check& check, Deadline deadline);
 
 } // namespace vgpu

@@ -17,8 +17,10 @@ std::unique_ptr<Framework> make_framework(FrameworkKind kind, Sysfs& sysfs, cons
 std::string_view driver_reason(int error_number) {
     switch (error_number) {
     case EIO:
-        // cubecos#1223 (MIG mode without GPU instances), hypeman GPU.md (a VF that was unbound and bound again).
-        return "the driver refused: on a MIG GPU this means that no GPU instance fits, on a VF that was unbound from the nvidia "
+        // cubecos#1223 (MIG mode without GPU instances), hypeman GPU.md (a VF that was unbound and
+        // bound again).
+        return "the driver refused: on a MIG GPU this means that no GPU instance fits, on a VF "
+               "that was unbound from the nvidia "
                "driver that SR-IOV must be cycled; the kernel log has the driver's own words";
     case EPERM:
     case EACCES:
@@ -26,7 +28,8 @@ std::string_view driver_reason(int error_number) {
     case EBUSY:
         return "the driver says that the device is in use";
     case EINVAL:
-        return "the driver cannot create this type here now: the GPU is full, or carries vGPUs of another framebuffer size";
+        return "the driver cannot create this type here now: the GPU is full, or carries vGPUs of "
+               "another framebuffer size";
     case ENODEV:
     case ENXIO:
         return "the device has gone, or its driver has";

@@ -15,8 +15,8 @@ namespace vgpu {
 
 enum class NoteLevel { info, warning, error };
 
-/// Something worth a log line that is no error of the operation: a dirty device was cleaned, a claim stays behind.
-/// The core returns, programs log: it only hands these out.
+/// Something worth a log line that is no error of the operation: a dirty device was cleaned, a
+/// claim stays behind. The core returns, programs log: it only hands these out.
 using Notes = std::function<void(NoteLevel, const std::string& text, const DeviceKey& device)>;
 
 /// Everything the operations on claims and devices work with.
@@ -31,14 +31,17 @@ struct Host {
     Notes note;
 
     /// True if the claim was made in an earlier boot: then no VMM of it is alive.
-    [[nodiscard]] bool of_another_boot(const Claim& claim) const { return claim.boot_id != boot_id; }
+    [[nodiscard]] bool of_another_boot(const Claim& claim) const {
+        return claim.boot_id != boot_id;
+    }
     [[nodiscard]] std::unique_ptr<Framework> framework(FrameworkKind kind) const {
         return make_framework(kind, sysfs, config);
     }
 };
 
-/// A check that is made under the device lock, before anything is changed; an error of it stops the operation. The hook's is
-/// "the libvirt that started me is still my parent", the daemon's "the incarnation is unchanged".
+/// A check that is made under the device lock, before anything is changed; an error of it stops the
+/// operation. The hook's is "the libvirt that started me is still my parent", the daemon's "the
+/// incarnation is unchanged".
 using Check = std::function<Result<void>()>;
 
 } // namespace vgpu

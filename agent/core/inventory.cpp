@@ -128,16 +128,28 @@ void add_framework(GpuInfo& gpu, const std::vector<DeviceInfo>& rows) {
     }
 }
 
+/// Learns what one row offers. "nvidia-742" stands for a name that could not be read: that is no
+/// reason to forget one, and one that is remembered takes its place.
+void learn(const GpuInfo& gpu, DeviceInfo& row, CatalogueMemory& memory) {
+    std::vector<VgpuType> named;
+    for (OfferedType& offered : row.offers) {
+        if (!requested_type_id(offered.type.name)) {
+            named.push_back(offered.type);
+        } else if (const auto name = memory.name(gpu.model, offered.type.id)) {
+            offered.type.name = *name;
+        }
+    }
+    memory.learn(gpu.model, named);
+}
+
 /// The driver's lists come first: what was remembered may be of another driver release.
-void add_types(GpuInfo& gpu, const std::vector<DeviceInfo>& rows, CatalogueMemory& memory) {
-    for (const DeviceInfo& row : rows) {
-        std::vector<VgpuType> seen;
+void add_types(GpuInfo& gpu, std::vector<DeviceInfo>& rows, CatalogueMemory& memory) {
+    for (DeviceInfo& row : rows) {
+        learn(gpu, row, memory);
         for (const OfferedType& offered : row.offers) {
-            seen.push_back(offered.type);
+            gpu.types.push_back(offered.type);
             gpu.framebuffer_mib = std::max(gpu.framebuffer_mib, offered.framebuffer_mib);
         }
-        gpu.types.insert(gpu.types.end(), seen.begin(), seen.end());
-        memory.learn(gpu.model, seen);
     }
     const auto remembered = memory.types(gpu.model);
     gpu.types.insert(gpu.types.end(), remembered.begin(), remembered.end());
@@ -205,10 +217,7 @@ void add_holders(const Host& host, Inventory& inventory) {
     for (const DeviceInfo& row : inventory.devices) {
         nodes.insert(nodes.end(), row.nodes.paths.begin(), row.nodes.paths.end());
     }
-    if (nodes.empty()) {
-        return;
-    }
-    const HolderScan scan = scan_holders(host.proc, nodes);
+    const HolderScan scan = nodes.empty() ? HolderScan() : scan_holders(host.proc, nodes);
     if (scan.incomplete) {
         inventory.problems.push_back(
             fmt::format("not all processes could be looked at, so it is not known of every device "

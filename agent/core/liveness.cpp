@@ -35,9 +35,9 @@ Result<std::optional<std::int64_t>> Witnesses::pid_lock(const std::string& name)
         }
         return fail(Error::system(errno, "open", path));
     }
-    // libvirt write-locks byte 0 before it executes QEMU, which inherits the lock's owner (virpidfile.c). The lock
-    // ends with that very process, whatever becomes of its number.
-    struct flock lock {};
+    // libvirt write-locks byte 0 before it executes QEMU, which inherits the lock's owner
+    // (virpidfile.c). The lock ends with that very process, whatever becomes of its number.
+    struct flock lock{};
     lock.l_type = F_WRLCK;
     lock.l_whence = SEEK_SET;
     lock.l_start = 0;
@@ -95,8 +95,8 @@ Verdict Witnesses::device_held(const DeviceNodes& nodes) const {
         return unknown(holder.error());
     }
     if (*holder) {
-        return alive(fmt::format("{} has {} open", (*holder)->to_string(),
-                                 fmt::join(nodes.paths, " or ")));
+        return alive(
+            fmt::format("{} has {} open", (*holder)->to_string(), fmt::join(nodes.paths, " or ")));
     }
     return {};
 }

@@ -41,7 +41,8 @@ private:
     void unlock();
 
     UniqueFd fd_;
-    std::shared_ptr<int> published_; ///< where the descriptor is known to Locks, while the lock is held
+    std::shared_ptr<int>
+        published_; ///< where the descriptor is known to Locks, while the lock is held
     bool leave_ = false;
 };
 
@@ -90,7 +91,8 @@ public:
     /// naming lock and holder.
     [[nodiscard]] Result<LockSet> all(const std::vector<DeviceKey>& keys, Deadline deadline);
 
-    /// In a forked child: closes the allocation lock if this process has it, which ends nobody's lock.
+    /// In a forked child: closes the allocation lock if this process has it, which ends nobody's
+    /// lock.
     void close_allocation_in_child() const;
 
 private:

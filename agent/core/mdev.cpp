@@ -15,7 +15,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// "nvidia-742" -> 742. The part before the dash is the name of the driver and may hold dashes itself.
+/// "nvidia-742" -> 742. The part before the dash is the name of the driver and may hold dashes
+/// itself.
 std::optional<std::uint32_t> type_number(std::string_view directory) {
     const std::size_t dash = directory.rfind('-');
     if (dash == std::string_view::npos) {
@@ -128,8 +129,8 @@ Result<std::optional<PciAddress>> Mdev::parent(const Uuid& mdev) {
     const std::size_t end = link->rfind('/');
     const std::size_t begin = end == std::string::npos ? end : link->rfind('/', end - 1);
     if (begin == std::string::npos) {
-        return fail(ErrorCode::corrupt, fmt::format("the link of mdev {} names no parent",
-                                                    mdev.to_string()));
+        return fail(ErrorCode::corrupt,
+                    fmt::format("the link of mdev {} names no parent", mdev.to_string()));
     }
     VGPU_TRY_ASSIGN(const PciAddress address,
                     PciAddress::parse(std::string_view(*link).substr(begin + 1, end - begin - 1)));
@@ -181,7 +182,8 @@ milliseconds Mdev::self_removal() {
         return config_.mdev.self_removal;
     }
     const auto version = sysfs_.read("module/nvidia/version");
-    const bool removes = version && (version->starts_with("510.108") || version->starts_with("525."));
+    const bool removes =
+        version && (version->starts_with("510.108") || version->starts_with("525."));
     return removes ? milliseconds(10000) : milliseconds(0);
 }
 
@@ -218,11 +220,14 @@ Result<void> Mdev::reset(const DeviceLock& lock, Deadline deadline, milliseconds
         if (!written && written.error().code() == ErrorCode::timeout) {
             return written;
         }
-        // Removal takes the file away before it returns; a second writer meets ENOENT (mdev_sysfs.c).
+        // Removal takes the file away before it returns; a second writer meets ENOENT
+        // (mdev_sysfs.c).
         const int why = written ? 0 : written.error().error_number();
-        const bool may_pass = written || why == ENOENT || why == EAGAIN || why == EBUSY || why == EPERM;
-        VGPU_TRY_ASSIGN(const bool gone,
-                        wait_until_gone(device, deadline.within(may_pass ? pause : milliseconds(0))));
+        const bool may_pass =
+            written || why == ENOENT || why == EAGAIN || why == EBUSY || why == EPERM;
+        VGPU_TRY_ASSIGN(
+            const bool gone,
+            wait_until_gone(device, deadline.within(may_pass ? pause : milliseconds(0))));
         if (gone) {
             return {};
         }

@@ -14,7 +14,8 @@ namespace vgpu {
 
 namespace {
 
-/// The functions that make mdevs, with their GPUs; only those given to us. One that cannot be read is left out with a word.
+/// The functions that make mdevs, with their GPUs; only those given to us. One that cannot be read
+/// is left out with a word.
 Result<std::vector<Candidate>> managed_parents(Host& host, const Slot& slot) {
     VGPU_TRY_ASSIGN(const auto names, host.sysfs.list("class/mdev_bus"));
     std::vector<Candidate> parents;
@@ -86,7 +87,9 @@ public:
     }
 
     /// GPUs on which making room could help: those that support the profile at all.
-    [[nodiscard]] const std::map<PciAddress, std::set<PciAddress>>& supporting() const { return supporting_; }
+    [[nodiscard]] const std::map<PciAddress, std::set<PciAddress>>& supporting() const {
+        return supporting_;
+    }
 
     [[nodiscard]] Error why() const {
         if (supporting_.empty()) {
@@ -95,13 +98,17 @@ public:
                          fmt::format("no managed GPU{} makes mdevs of profile {}; known: {}",
                                      slot_.wanted->gpu ? " " + slot_.wanted->gpu->to_string() : "",
                                      printable(slot_.wanted->profile, 80),
-                                     offered.empty() ? "none" : fmt::format("{}", fmt::join(offered, ", "))));
+                                     offered.empty()
+                                         ? "none"
+                                         : fmt::format("{}", fmt::join(offered, ", "))));
         }
-        return Error(ErrorCode::unavailable,
-                     fmt::format("no parent has room for an mdev of profile {}: {} parent(s) support it, all "
-                                 "taken, or their GPU is full or carries another framebuffer size; see "
-                                 "`virt-vgpu devices` and `virt-vgpu claims`",
-                                 printable(slot_.wanted->profile, 80), supporting_count()));
+        return Error(
+            ErrorCode::unavailable,
+            fmt::format(
+                "no parent has room for an mdev of profile {}: {} parent(s) support it, all "
+                "taken, or their GPU is full or carries another framebuffer size; see "
+                "`virt-vgpu devices` and `virt-vgpu claims`",
+                printable(slot_.wanted->profile, 80), supporting_count()));
     }
 
 private:
@@ -132,7 +139,8 @@ private:
             return false;
         }
         supporting_[parent.gpu].insert(parent.function);
-        // A VF carries one mdev: a claim on it is enough. A PF of an older card carries many, and counts itself.
+        // A VF carries one mdev: a claim on it is enough. A PF of an older card carries many, and
+        // counts itself.
         const auto count = counts.find(parent.function);
         if (refused_.contains(parent.function) ||
             (count != counts.end() && parent.function != parent.gpu)) {
@@ -159,19 +167,22 @@ Result<bool> keep_parent(Host& host, Slot& slot) {
     }
     VGPU_TRY_ASSIGN(const PciAddress gpu, gpu_of(host.sysfs, *parent));
     if (!host.config.manages(gpu, *parent)) {
-        return fail(ErrorCode::denied,
-                    fmt::format("mdev {} exists on {}, which is not given to virt-vgpu by its configuration; "
-                                "remove it, or run `virt-vgpu assign` for a fresh one",
-                                slot.key.device(), parent->to_string()));
+        return fail(
+            ErrorCode::denied,
+            fmt::format(
+                "mdev {} exists on {}, which is not given to virt-vgpu by its configuration; "
+                "remove it, or run `virt-vgpu assign` for a fresh one",
+                slot.key.device(), parent->to_string()));
     }
     VGPU_TRY_ASSIGN(const auto supported, mdev.supported(*parent));
     if (!offers(supported, slot.wanted->profile) ||
         (slot.wanted->gpu && *slot.wanted->gpu != gpu)) {
-        return fail(ErrorCode::conflict,
-                    fmt::format("mdev {} exists on {}, which cannot be {}; remove it, or run `virt-vgpu "
-                                "assign` for a fresh one",
-                                slot.key.device(), parent->to_string(),
-                                printable(slot.wanted->profile, 80)));
+        return fail(
+            ErrorCode::conflict,
+            fmt::format("mdev {} exists on {}, which cannot be {}; remove it, or run `virt-vgpu "
+                        "assign` for a fresh one",
+                        slot.key.device(), parent->to_string(),
+                        printable(slot.wanted->profile, 80)));
     }
     slot.function = *parent;
     slot.gpu = gpu;

@@ -24,7 +24,7 @@ public:
     Result<std::vector<Claim>> run() {
         make_slots();
         VGPU_TRY_ASSIGN(locks_, host_.locks.all(keys(), deadline_)); // P1
-        VGPU_TRY(check_());                                         // P2
+        VGPU_TRY(check_());                                          // P2
         if (!wants_mdev()) {
             // Every device is known and locked: nothing is selected, and what follows may be slow.
             locks_->allocation.reset();
@@ -128,7 +128,8 @@ private:
         return {};
     }
 
-    /// Claims of this domain on devices that its XML no longer names are over: this start is another incarnation.
+    /// Claims of this domain on devices that its XML no longer names are over: this start is
+    /// another incarnation.
     void end_other_claims() {
         const auto keys = host_.claims.devices_of(request_.domain);
         if (!keys) {
@@ -188,10 +189,11 @@ private:
             }
             const auto undone = undo(slot);
             if (!undone) {
-                host_.note(NoteLevel::error,
-                           fmt::format("{} could not be taken back and stays claimed as draining: {}",
-                                       slot.what(), undone.error().text()),
-                           slot.key);
+                host_.note(
+                    NoteLevel::error,
+                    fmt::format("{} could not be taken back and stays claimed as draining: {}",
+                                slot.what(), undone.error().text()),
+                    slot.key);
             }
         }
     }
@@ -220,7 +222,8 @@ private:
         if (probe == Probe::in_use) {
             return fail(ErrorCode::busy, nodes.group + " is held open");
         }
-        return slot.framework->reset(lock, deadline_.within(seconds(10)), std::chrono::milliseconds(0));
+        return slot.framework->reset(lock, deadline_.within(seconds(10)),
+                                     std::chrono::milliseconds(0));
     }
 
     Host& host_;

@@ -25,13 +25,15 @@ struct PrepareRequest {
     std::vector<DeviceKey> foreign;
 };
 
-/// Claims and configures all devices of a starting domain, or none (steps P1 to P6 of docs/protocol.md): takes the locks, makes `check`, looks
-/// at every device, claims all, cleans and configures each, reads back. On failure what was done is undone; a device that
-/// refuses its reset stays claimed as `draining`. Error: what, which device, who holds it, what to do. A device whose driver does
-/// not come back keeps its lock through the process that waits for it, if host.sysfs is a BoundedSysfs.
+/// Claims and configures all devices of a starting domain, or none (steps P1 to P6 of
+/// docs/protocol.md): takes the locks, makes `check`, looks at every device, claims all, cleans and
+/// configures each, reads back. On failure what was done is undone; a device that refuses its reset
+/// stays claimed as `draining`. Error: what, which device, who holds it, what to do. A device whose
+/// driver does not come back keeps its lock through the process that waits for it, if host.sysfs is
+/// a BoundedSysfs.
 ///
-/// Cost, when every device is a VF: independent of the number of VFs, claims and processes of the host, unless a device is dirty, was claimed
-/// before, or its profile cannot be created.
+/// Cost, when every device is a VF: independent of the number of VFs, claims and processes of the
+/// host, unless a device is dirty, was claimed before, or its profile cannot be created.
 [[nodiscard]] Result<std::vector<Claim>> prepare_domain(Host& host, const PrepareRequest& request,
                                                         const Check& check, Deadline deadline);
 

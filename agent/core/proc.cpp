@@ -147,8 +147,9 @@ Result<bool> holds(const std::string& process, const Wanted& wanted) {
     return false;
 }
 
-/// False if the process is gone. Most processes of a host are kernel threads, whose one read says so: this is the inner loop of
-/// every end of an incarnation, so it makes no call more than it must and keeps its buffer.
+/// False if the process is gone. Most processes of a host are kernel threads, whose one read says
+/// so: this is the inner loop of every end of an incarnation, so it makes no call more than it must
+/// and keeps its buffer.
 Result<bool> read_command_line(const std::string& path, std::string& buffer) {
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd) {

@@ -95,9 +95,8 @@ Result<void> VendorVfio::create(const DeviceLock& lock, const PciAddress& functi
         return fail(now.error());
     }
     if (*now != type.id) {
-        return fail(ErrorCode::io,
-                    fmt::format("{} took type {} ({}) but reads back {}", function.to_string(),
-                                type.id, type.name, *now));
+        return fail(ErrorCode::io, fmt::format("{} took type {} ({}) but reads back {}",
+                                               function.to_string(), type.id, type.name, *now));
     }
     if (params.empty()) {
         return {};

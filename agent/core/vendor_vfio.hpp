@@ -4,11 +4,13 @@
 
 namespace vgpu {
 
-/// NVIDIA's vendor-specific VFIO framework: a VF gets a type by a write of its id to `nvidia/current_vgpu_type`, and loses
-/// it by a write of 0. The VF stays bound to the driver `nvidia` throughout.
+/// NVIDIA's vendor-specific VFIO framework: a VF gets a type by a write of its id to
+/// `nvidia/current_vgpu_type`, and loses it by a write of 0. The VF stays bound to the driver
+/// `nvidia` throughout.
 class VendorVfio final : public Framework {
 public:
-    VendorVfio(Sysfs& sysfs, std::string dev_root) : sysfs_(sysfs), dev_root_(std::move(dev_root)) {}
+    VendorVfio(Sysfs& sysfs, std::string dev_root)
+        : sysfs_(sysfs), dev_root_(std::move(dev_root)) {}
 
     FrameworkKind kind() const override { return FrameworkKind::vendor_vfio; }
     std::string path(const DeviceKey& key) const override;

@@ -28,10 +28,10 @@ struct Board {
     std::uint16_t device_id = 0;
     std::uint16_t subsystem_id = 0;
     std::uint32_t framebuffer_mib = 0;
-    std::uint32_t first_vf = 4;    ///< routing id offset of VF 0
+    std::uint32_t first_vf = 4; ///< routing id offset of VF 0
     std::uint32_t total_vfs = 32;
-    std::uint32_t max_vgpus = 32;  ///< ceiling on vGPUs of a card, however many VFs it has
-    std::uint32_t slices = 0;      ///< MIG slices, 0: no MIG
+    std::uint32_t max_vgpus = 32; ///< ceiling on vGPUs of a card, however many VFs it has
+    std::uint32_t slices = 0;     ///< MIG slices, 0: no MIG
     Framework framework = Framework::vendor_vfio;
     std::deque<VgpuType> types;
 

@@ -82,7 +82,9 @@ std::uint32_t Capacity::available(const VgpuType& type) const {
     } else if (mixed_) {
         found = slots_.available(type.framebuffer_mib);
     } else if (sizes_.empty() || (sizes_.size() == 1 && sizes_.contains(type.framebuffer_mib))) {
-        found = used_mib_ >= framebuffer_mib_ ? 0 : (framebuffer_mib_ - used_mib_) / type.framebuffer_mib;
+        found = used_mib_ >= framebuffer_mib_
+                    ? 0
+                    : (framebuffer_mib_ - used_mib_) / type.framebuffer_mib;
     }
     return std::min(found, max_vgpus_ - count_);
 }
@@ -166,7 +168,8 @@ bool Capacity::set_mig(bool on) {
 bool Capacity::add_instances(std::uint32_t slices, std::uint32_t count) {
     std::uint32_t framebuffer = 0;
     for (const auto& type : board_->types) {
-        framebuffer = type.slices == slices ? std::max(framebuffer, type.framebuffer_mib) : framebuffer;
+        framebuffer =
+            type.slices == slices ? std::max(framebuffer, type.framebuffer_mib) : framebuffer;
     }
     std::uint32_t used = 0;
     for (const auto& instance : instances_) {
@@ -177,7 +180,10 @@ bool Capacity::add_instances(std::uint32_t slices, std::uint32_t count) {
     }
     for (std::uint32_t i = 0; i < count; ++i) {
         instances_.push_back({.id = static_cast<std::uint32_t>(instances_.size()) + 1,
-                              .slices = slices, .framebuffer_mib = framebuffer, .size_mib = 0, .taken = {}});
+                              .slices = slices,
+                              .framebuffer_mib = framebuffer,
+                              .size_mib = 0,
+                              .taken = {}});
     }
     return true;
 }

@@ -16,15 +16,16 @@ struct Placement {
     bool forced = false;                   ///< put there against the rules by a test
 };
 
-/// Framebuffer split for vGPUs of mixed sizes: each takes the smallest power-of-two fraction of the card
-/// that holds it, aligned to its own size. This gives the documented limits (three 16 GB vGPUs fit on a
-/// 48 GB card of equal sizes, two of mixed sizes) and makes fragmentation real.
+/// Framebuffer split for vGPUs of mixed sizes: each takes the smallest power-of-two fraction of the
+/// card that holds it, aligned to its own size. This gives the documented limits (three 16 GB vGPUs
+/// fit on a 48 GB card of equal sizes, two of mixed sizes) and makes fragmentation real.
 class MixedSlots {
 public:
     explicit MixedSlots(std::uint32_t framebuffer_mib) : framebuffer_mib_(framebuffer_mib) {}
 
     [[nodiscard]] std::uint32_t available(std::uint32_t size_mib) const;
-    /// The start of the lowest free slot, in units of the smallest slot; nullopt when there is none.
+    /// The start of the lowest free slot, in units of the smallest slot; nullopt when there is
+    /// none.
     std::optional<std::uint32_t> take(std::uint32_t size_mib);
     void give_back(std::uint32_t size_mib, std::uint32_t start);
 
@@ -38,7 +39,8 @@ private:
     std::vector<bool> taken_ = std::vector<bool>(smallest_parts);
 };
 
-/// Which vGPUs a card can still make. Sums are kept, so that asking costs the same with 4 VFs as with 4096.
+/// Which vGPUs a card can still make. Sums are kept, so that asking costs the same with 4 VFs as
+/// with 4096.
 class Capacity {
 public:
     Capacity(const Board& board, std::uint32_t framebuffer_mib, std::uint32_t max_vgpus)

@@ -12,8 +12,8 @@ bool has_holders(const Gpu& gpu) {
     return gpu.holders.held() ||
            std::ranges::any_of(gpu.vfs, [](const auto& vf) { return vf->holders.held(); }) ||
            std::ranges::any_of(gpu.vfs, [](const auto& vf) {
-               return std::ranges::any_of(vf->mdevs,
-                                          [](const auto& mdev) { return mdev.second->holders.held(); });
+               return std::ranges::any_of(
+                   vf->mdevs, [](const auto& mdev) { return mdev.second->holders.held(); });
            });
 }
 
@@ -23,7 +23,9 @@ Done change_vfs(Host& host, const std::shared_ptr<Gpu>& gpu, const std::string& 
     if (what != "on" && what != "off" && what != "cycle" && !number) {
         return refused(fmt::format("'{}' is not on, off, cycle or a number", what));
     }
-    const auto target = number ? static_cast<std::uint32_t>(*number) : what == "off" ? 0 : gpu->total_vfs;
+    const auto target = number          ? static_cast<std::uint32_t>(*number)
+                        : what == "off" ? 0
+                                        : gpu->total_vfs;
     if (what != "cycle" && target == gpu->vfs.size()) {
         return ok();
     }
@@ -39,7 +41,8 @@ Done change_vfs(Host& host, const std::shared_ptr<Gpu>& gpu, const std::string& 
     if (what == "cycle" || target < before) {
         host.inventory.disable_vfs(gpu);
     }
-    return host.inventory.enable_vfs(gpu, what == "cycle" ? static_cast<std::uint32_t>(before) : target);
+    return host.inventory.enable_vfs(gpu,
+                                     what == "cycle" ? static_cast<std::uint32_t>(before) : target);
 }
 
 Done sriov(Host& host, Arguments& a) {
@@ -52,7 +55,8 @@ Done sriov(Host& host, Arguments& a) {
         return refused(fmt::format("'{}' is not 'force'", *force));
     }
     if (!force && has_holders(*gpu)) {
-        return refused(fmt::format("a device of {} is in use; say 'force' to do it all the same", name));
+        return refused(
+            fmt::format("a device of {} is in use; say 'force' to do it all the same", name));
     }
     return change_vfs(host, gpu, what);
 }
@@ -92,9 +96,10 @@ Done mig_instances(Gpu& gpu, Arguments& a) {
     SIMULATOR_CHECK(a.end());
     if (gpu.vfs.empty() || !gpu.capacity->add_instances(static_cast<std::uint32_t>(slices),
                                                         static_cast<std::uint32_t>(count))) {
-        return refused(fmt::format("{} cannot make {} GPU instances of {} slices: it needs VFs, MIG on, types "
-                                   "of that size and room",
-                                   gpu.name, count, slices));
+        return refused(
+            fmt::format("{} cannot make {} GPU instances of {} slices: it needs VFs, MIG on, types "
+                        "of that size and room",
+                        gpu.name, count, slices));
     }
     return ok();
 }
@@ -124,7 +129,8 @@ Done mig(Host& host, Arguments& a) {
     return ok();
 }
 
-tl::expected<std::shared_ptr<PciFunction>, std::string> function_named(Host& host, const std::string& name) {
+tl::expected<std::shared_ptr<PciFunction>, std::string> function_named(Host& host,
+                                                                       const std::string& name) {
     SIMULATOR_TRY(const auto device, device_named(host, name));
     auto function = std::dynamic_pointer_cast<PciFunction>(device);
     if (!function) {

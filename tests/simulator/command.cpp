@@ -37,7 +37,8 @@ const std::vector<Command>& all_commands() {
     return commands;
 }
 
-/// The state as text when read; one command per write. What was wrong with the last refused one is in the text.
+/// The state as text when read; one command per write. What was wrong with the last refused one is
+/// in the text.
 int write_control(Host& host, std::string_view text) {
     host.last_error.clear();
     if (const auto done = execute(host, text); !done) {
@@ -81,9 +82,14 @@ tl::expected<Words, std::string> split_words(std::string_view line) {
     return words;
 }
 
+tl::unexpected<std::string> Arguments::misuse(std::string reason) {
+    misused_ = true;
+    return refused(std::move(reason));
+}
+
 tl::expected<std::string, std::string> Arguments::next(std::string_view what) {
     if (position_ == words_.size()) {
-        return refused(fmt::format("{} is missing", what));
+        return misuse(fmt::format("{} is missing", what));
     }
     return words_[position_++];
 }
@@ -107,26 +113,27 @@ tl::expected<std::uint64_t, std::string> Arguments::number(std::string_view what
     SIMULATOR_TRY(const auto word, next(what));
     const auto value = parse_number(word);
     if (!value) {
-        return refused(fmt::format("{} is no number: '{}'", what, word));
+        return misuse(fmt::format("{} is no number: '{}'", what, word));
     }
     return *value;
 }
 
-tl::expected<std::uint64_t, std::string> Arguments::count(std::uint64_t fallback) {
-    if (position_ == words_.size()) {
-        return fallback;
-    }
-    if (words_[position_] == "always") {
+tl::expected<std::uint64_t, std::string> Arguments::amount(std::string_view what) {
+    if (position_ < words_.size() && words_[position_] == "always") {
         ++position_;
         return Fault::always;
     }
-    return number("the count");
+    return number(what);
+}
+
+tl::expected<std::uint64_t, std::string> Arguments::count(std::uint64_t fallback) {
+    return position_ == words_.size() ? fallback : amount("the count");
 }
 
 tl::expected<bool, std::string> Arguments::on_off(std::string_view what) {
     SIMULATOR_TRY(const auto word, next(what));
     if (word != "on" && word != "off") {
-        return refused(fmt::format("{} is 'on' or 'off', not '{}'", what, word));
+        return misuse(fmt::format("{} is 'on' or 'off', not '{}'", what, word));
     }
     return word == "on";
 }
@@ -137,18 +144,20 @@ tl::expected<std::map<std::string, std::string>, std::string> Arguments::pairs()
         const auto& word = words_[position_++];
         const auto equals = word.find('=');
         if (equals == std::string::npos) {
-            return refused(fmt::format("expected key=value, not '{}'", word));
+            return misuse(fmt::format("expected key=value, not '{}'", word));
         }
         pairs[word.substr(0, equals)] = word.substr(equals + 1);
     }
     return pairs;
 }
 
-Done Arguments::end() const {
-    return position_ == words_.size() ? ok() : refused(fmt::format("too much: '{}'", words_[position_]));
+Done Arguments::end() {
+    return position_ == words_.size() ? ok()
+                                      : misuse(fmt::format("too much: '{}'", words_[position_]));
 }
 
-tl::expected<std::shared_ptr<Device>, std::string> device_named(Host& host, const std::string& name) {
+tl::expected<std::shared_ptr<Device>, std::string> device_named(Host& host,
+                                                                const std::string& name) {
     auto device = host.inventory.find(name);
     if (!device) {
         return refused(fmt::format("there is no device '{}'", name));
@@ -176,7 +185,10 @@ Done execute(Host& host, std::string_view line) {
     words.erase(words.begin());
     Arguments arguments(std::move(words));
     if (const auto done = command->run(host, arguments); !done) {
-        return refused(fmt::format("{} (usage: {} {})", done.error(), command->name, command->usage));
+        return refused(done.error() +
+                       (arguments.misused()
+                            ? fmt::format(" (usage: {} {})", command->name, command->usage)
+                            : ""));
     }
     return ok();
 }

@@ -11,8 +11,9 @@
 
 namespace vgpu::simulator {
 
-/// One line of a configuration file or of the control file, taken apart: words separated by blanks; "..."
-/// keeps blanks; \n \t \0 \" \\ stand for what they do in C; '#' at the start of a word ends the line.
+/// One line of a configuration file or of the control file, taken apart: words separated by blanks;
+/// "..." keeps blanks; \n \t \0 \" \\ stand for what they do in C; '#' at the start of a word ends
+/// the line.
 using Words = std::vector<std::string>;
 tl::expected<Words, std::string> split_words(std::string_view line);
 
@@ -26,18 +27,25 @@ public:
     /// The next word, or nullopt at the end.
     std::optional<std::string> maybe();
     tl::expected<std::uint64_t, std::string> number(std::string_view what);
-    /// A number, "always", or `fallback` at the end.
+    /// A number or "always".
+    tl::expected<std::uint64_t, std::string> amount(std::string_view what);
+    /// The same, or `fallback` at the end.
     tl::expected<std::uint64_t, std::string> count(std::uint64_t fallback);
     /// "on" or "off".
     tl::expected<bool, std::string> on_off(std::string_view what);
     /// All that is left, as key=value.
     tl::expected<std::map<std::string, std::string>, std::string> pairs();
     /// A complaint when something is left.
-    [[nodiscard]] Done end() const;
+    [[nodiscard]] Done end();
+    /// True if one of these functions has complained: the command was spelt wrong.
+    [[nodiscard]] bool misused() const { return misused_; }
 
 private:
+    tl::unexpected<std::string> misuse(std::string reason);
+
     Words words_;
     std::size_t position_ = 0;
+    bool misused_ = false;
 };
 
 /// Carries out one line. The complaint is a line for people.
@@ -46,7 +54,8 @@ Done execute(Host& host, std::string_view line);
 Done execute_file(Host& host, std::string_view text);
 
 /// The device that a command names, by PCI address or mdev UUID.
-tl::expected<std::shared_ptr<Device>, std::string> device_named(Host& host, const std::string& name);
+tl::expected<std::shared_ptr<Device>, std::string> device_named(Host& host,
+                                                                const std::string& name);
 tl::expected<std::shared_ptr<Gpu>, std::string> gpu_named(Host& host, const std::string& name);
 /// A number in decimal or, with 0x, hexadecimal.
 std::optional<std::uint64_t> parse_number(std::string_view text);

@@ -19,7 +19,9 @@ public:
         }
     }
     void clear() { totals_.clear(); }
-    [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& all() const { return totals_; }
+    [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& all() const {
+        return totals_;
+    }
 
 private:
     std::map<std::string, std::uint64_t, std::less<>> totals_;

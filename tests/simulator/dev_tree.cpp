@@ -84,7 +84,8 @@ Node cdev_node(Host& host, const std::shared_ptr<Device>& device) {
 
 std::optional<Node> find_cdev(Host& host, std::string_view name) {
     constexpr std::string_view prefix = "vfio";
-    const auto number = name.starts_with(prefix) ? whole_number(name.substr(prefix.size())) : std::nullopt;
+    const auto number =
+        name.starts_with(prefix) ? whole_number(name.substr(prefix.size())) : std::nullopt;
     const auto& devices = host.inventory.vfios();
     const auto found = number ? devices.find(*number) : devices.end();
     return found == devices.end() ? std::nullopt : std::optional(cdev_node(host, found->second));
@@ -133,13 +134,14 @@ Names list_vfio(Host& host) {
 } // namespace
 
 Node dev_tree(Host& host) {
-    return fixed_directory({{"vfio", [&host] {
-                                 Node node = directory(
-                                     [&host](const std::string& name) { return find_in_vfio(host, name); },
-                                     [&host] { return list_vfio(host); });
-                                 node.mode = 0755;
-                                 return node;
-                             }}});
+    return fixed_directory(
+        {{"vfio", [&host] {
+              Node node =
+                  directory([&host](const std::string& name) { return find_in_vfio(host, name); },
+                            [&host] { return list_vfio(host); });
+              node.mode = 0755;
+              return node;
+          }}});
 }
 
 } // namespace vgpu::simulator

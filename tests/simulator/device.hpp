@@ -20,11 +20,11 @@ enum class VfioNode { group, cdev };
 
 /// Who has a device's VFIO nodes open.
 struct Holders {
-    unsigned group_opens = 0;  ///< by real processes; the kernel allows one
+    unsigned group_opens = 0; ///< by real processes; the kernel allows one
     unsigned cdev_opens = 0;
-    unsigned group_fakes = 0;  ///< by processes of the simulated /proc
+    unsigned group_fakes = 0; ///< by processes of the simulated /proc
     unsigned cdev_fakes = 0;
-    bool marked = false;       ///< held by somebody whom no process table shows
+    bool marked = false;            ///< held by somebody whom no process table shows
     std::map<pid_t, unsigned> pids; ///< of the real ones
     std::optional<Clock::time_point> closed_at;
     bool opened_ever = false;
@@ -48,7 +48,8 @@ struct Misbehaviour {
     std::uint64_t ignore_resets = 0;
     Block block = Block::none;
     Lie lie;
-    std::uint64_t stale_reads = 0; ///< armed: reads after the next write that still show the old type
+    std::uint64_t stale_reads =
+        0; ///< armed: reads after the next write that still show the old type
     bool wedged = false;
 };
 
@@ -58,12 +59,13 @@ enum class Shape { normal, absent, directory, empty };
 /// Something with a directory in sysfs: a PCI function or an mdev. `name` is that of the directory.
 struct Device {
     std::string name;
-    std::string path;             ///< below sys/, without a leading slash
-    std::uint64_t generation = 0; ///< another after each re-creation: its files get other inode numbers
+    std::string path; ///< below sys/, without a leading slash
+    std::uint64_t generation =
+        0; ///< another after each re-creation: its files get other inode numbers
     std::chrono::system_clock::time_point created = std::chrono::system_clock::now();
-    bool gone = false;            ///< removed while somebody has one of its files open
-    int group = -1;               ///< IOMMU group
-    int vfio = -1;                ///< number of vfio-dev/vfioN, -1: not bound to a VFIO driver
+    bool gone = false; ///< removed while somebody has one of its files open
+    int group = -1;    ///< IOMMU group
+    int vfio = -1;     ///< number of vfio-dev/vfioN, -1: not bound to a VFIO driver
     Holders holders;
     Misbehaviour faults;
     Counters counters;
@@ -120,7 +122,8 @@ struct Gpu : PciFunction {
     std::vector<std::shared_ptr<Vf>> vfs;
     std::optional<Capacity> capacity;
     std::vector<const VgpuType*> leaks; ///< vGPUs the driver lost track of; back after a reboot
-    std::optional<std::string> catalogue; ///< of a free VF; computed when read, dropped when it may change
+    std::optional<std::string>
+        catalogue; ///< of a free VF; computed when read, dropped when it may change
 };
 
 struct Vf : PciFunction {

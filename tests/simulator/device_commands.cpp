@@ -21,7 +21,8 @@ tl::expected<std::shared_ptr<Vf>, std::string> vf_named(Host& host, const std::s
 
 tl::expected<const VgpuType*, std::string> type_named(const Gpu& gpu, const std::string& name) {
     const auto id = parse_number(name);
-    const auto* type = id ? gpu.board->find(static_cast<std::uint32_t>(*id)) : gpu.board->find(name);
+    const auto* type =
+        id ? gpu.board->find(static_cast<std::uint32_t>(*id)) : gpu.board->find(name);
     if (type == nullptr) {
         return refused(fmt::format("{} has no type '{}'", gpu.name, name));
     }
@@ -43,17 +44,14 @@ Done set_type(Host& host, Arguments& a) {
 }
 
 /// A command that sets one number of a device's misbehaviour.
-template <auto field> Done set_number(Host& host, Arguments& a) {
+template <auto field>
+Done set_number(Host& host, Arguments& a) {
     SIMULATOR_TRY(const auto name, a.next("DEVICE"));
-    SIMULATOR_TRY(const auto word, a.next("the number"));
+    SIMULATOR_TRY(const auto value, a.amount("the number"));
     SIMULATOR_CHECK(a.end());
     SIMULATOR_TRY(const auto device, device_named(host, name));
-    const auto value = word == "always" ? Fault::always : parse_number(word);
-    if (!value) {
-        return refused(fmt::format("'{}' is no number", word));
-    }
     auto& target = device->faults.*field;
-    target = static_cast<std::remove_reference_t<decltype(target)>>(*value);
+    target = static_cast<std::remove_reference_t<decltype(target)>>(value);
     return ok();
 }
 
@@ -134,7 +132,8 @@ std::optional<std::pair<Operation, Fault::Data>> operation_named(std::string_vie
         {"readdir", {Operation::readdir, Fault::Data::any}},
         {"readlink", {Operation::readlink, Fault::Data::any}},
     };
-    const auto* found = std::ranges::find_if(names, [&](const auto& entry) { return entry.first == name; });
+    const auto* found =
+        std::ranges::find_if(names, [&](const auto& entry) { return entry.first == name; });
     return found == std::end(names) ? std::nullopt : std::optional(found->second);
 }
 
@@ -155,7 +154,7 @@ Done fault(Host& host, Arguments& a) {
     fault.error = errno_value(error);
     fault.after = after.has_value();
     if (!operation || fault.error == 0 || (after && *after != "after")) {
-        return refused(!operation          ? fmt::format("there is no operation '{}'", word)
+        return refused(!operation         ? fmt::format("there is no operation '{}'", word)
                        : fault.error == 0 ? fmt::format("there is no error '{}'", error)
                                           : fmt::format("'{}' is not 'after'", *after));
     }
@@ -211,7 +210,8 @@ Done foreign_mdev(Host& host, Arguments& a) {
     SIMULATOR_TRY(const auto device, device_named(host, name));
     const auto parent = std::dynamic_pointer_cast<PciFunction>(device);
     const auto uuid = kernel_uuid(text);
-    if (!parent || !uuid || !Inventory::is_mdev_parent(*parent) || host.inventory.mdevs().contains(*uuid)) {
+    if (!parent || !uuid || !Inventory::is_mdev_parent(*parent) ||
+        host.inventory.mdevs().contains(*uuid)) {
         return refused(fmt::format("{} cannot get an mdev '{}'", name, text));
     }
     SIMULATOR_TRY(const auto* type, type_named(*gpu_of(parent), wanted));

@@ -42,8 +42,8 @@ void Faults::set(Fault fault) {
     }
 }
 
-std::optional<Faults::Hit> Faults::take(Operation operation, const Node& node, std::string_view path,
-                                        std::string_view data) {
+std::optional<Faults::Hit> Faults::take(Operation operation, const Node& node,
+                                        std::string_view path, std::string_view data) {
     const auto found = std::ranges::find_if(faults_, [&](const Fault& fault) {
         return fault.operation == operation && names(fault, node, path) && concerns(fault, data);
     });

@@ -17,8 +17,9 @@ enum class Operation { stat, open, read, write, readdir, readlink };
 struct Fault {
     enum class Data { any, zero, other }; ///< of a write: "0", or anything else
 
-    std::string device; ///< name of the device's directory, "*" for any, "" when only the path counts
-    std::string file;   ///< the path's last parts, or what counters call the file
+    std::string
+        device;       ///< name of the device's directory, "*" for any, "" when only the path counts
+    std::string file; ///< the path's last parts, or what counters call the file
     Operation operation = Operation::read;
     Data data = Data::any;
     int error = 0;

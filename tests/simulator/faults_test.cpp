@@ -55,7 +55,8 @@ TEST(SimulatedFault, HitsReadsOpensListsAndLinks) {
     std::filesystem::directory_iterator(sim.sysfs() + "/bus/pci/devices", error);
     EXPECT_EQ(error.value(), EIO);
     sim.control("fault 0000:41:00.4 physfn readlink EIO");
-    EXPECT_THROW(std::filesystem::read_symlink(attribute(sim, vf, "physfn")), std::filesystem::filesystem_error);
+    EXPECT_THROW(std::filesystem::read_symlink(attribute(sim, vf, "physfn")),
+                 std::filesystem::filesystem_error);
     sim.control("fault 0000:41:00.4/numa_node stat EIO always");
     EXPECT_EQ(read_error(attribute(sim, vf, "numa_node")), EIO);
     sim.control("faults-clear");
@@ -131,7 +132,8 @@ TEST(SimulatedFault, ABlockedWriteStopsNothingElse) {
     const Simulator sim;
     sim.control("block 0000:41:00.4");
     Writer writer(type_file(sim, vf), "1150");
-    ASSERT_TRUE(eventually([&] { return sim.counter("0000:41:00.4.write.current_vgpu_type") == 1; }));
+    ASSERT_TRUE(
+        eventually([&] { return sim.counter("0000:41:00.4.write.current_vgpu_type") == 1; }));
     EXPECT_EQ(sim.type(vf), 0U);
     EXPECT_EQ(write_type(sim, other_vf, "1150"), 0);
     EXPECT_TRUE(writer.running());
@@ -144,7 +146,8 @@ TEST(SimulatedFault, ABlockedWriterCanBeKilled) {
     const Simulator sim;
     sim.control("block 0000:41:00.4");
     Writer writer(type_file(sim, vf), "1150");
-    ASSERT_TRUE(eventually([&] { return sim.counter("0000:41:00.4.write.current_vgpu_type") == 1; }));
+    ASSERT_TRUE(
+        eventually([&] { return sim.counter("0000:41:00.4.write.current_vgpu_type") == 1; }));
     writer.signal(SIGKILL);
     EXPECT_EQ(writer.wait(), -SIGKILL);
     sim.control("unblock *");
@@ -162,7 +165,8 @@ TEST(SimulatedFault, ManyBlockedWritersLeaveRoomForOthers) {
             writers.push_back(std::make_unique<Writer>(type_file(sim, name), "1150"));
         }
     }
-    ASSERT_TRUE(eventually([&] { return sim.counter("write.current_vgpu_type") == writers.size(); }));
+    ASSERT_TRUE(
+        eventually([&] { return sim.counter("write.current_vgpu_type") == writers.size(); }));
     EXPECT_EQ(write_type(sim, "0000:42:00.4", "1150"), 0);
     sim.control("unblock *");
     for (auto& writer : writers) {
@@ -174,7 +178,8 @@ TEST(SimulatedFault, ADelayedWriteStopsNothingElse) {
     const Simulator sim;
     sim.control("delay 0000:41:00.4 3600000");
     Writer writer(type_file(sim, vf), "1150");
-    ASSERT_TRUE(eventually([&] { return sim.counter("0000:41:00.4.write.current_vgpu_type") == 1; }));
+    ASSERT_TRUE(
+        eventually([&] { return sim.counter("0000:41:00.4.write.current_vgpu_type") == 1; }));
     EXPECT_EQ(write_type(sim, other_vf, "1150"), 0);
     EXPECT_TRUE(writer.running());
     writer.signal(SIGKILL);
@@ -187,7 +192,8 @@ TEST(SimulatedFault, EndsWithTheProgramThoughWritersAreBlocked) {
     Simulator sim;
     sim.control("block 0000:41:00.4 hard");
     Writer writer(type_file(sim, vf), "1150");
-    ASSERT_TRUE(eventually([&] { return sim.counter("0000:41:00.4.write.current_vgpu_type") == 1; }));
+    ASSERT_TRUE(
+        eventually([&] { return sim.counter("0000:41:00.4.write.current_vgpu_type") == 1; }));
     EXPECT_EQ(sim.stop(), 0);
     EXPECT_NE(writer.wait(), 0);
 }

@@ -88,7 +88,7 @@ int FileSystem::read_link(std::string_view path, std::string& target) {
     return 0;
 }
 
-int FileSystem::open(std::string_view path, int flags, pid_t caller, std::unique_ptr<OpenFile>& out) {
+int FileSystem::open(std::string_view path, int flags, pid_t caller, OpenFile*& out) {
     const std::lock_guard lock(host_.mutex);
     host_.settle();
     auto node = tree_.resolve(path);
@@ -108,8 +108,20 @@ int FileSystem::open(std::string_view path, int flags, pid_t caller, std::unique
             return -error;
         }
     }
-    out = std::make_unique<OpenFile>(OpenFile{std::move(*node), std::string(path), {}, caller});
+    out = keep({std::move(*node), std::string(path), {}, caller});
     return 0;
+}
+
+OpenFile* FileSystem::open_directory(std::string_view path) {
+    const std::lock_guard lock(host_.mutex);
+    return keep({{}, std::string(path), {}, 0});
+}
+
+OpenFile* FileSystem::keep(OpenFile open) {
+    auto kept = std::make_unique<OpenFile>(std::move(open));
+    auto* const address = kept.get();
+    open_.emplace(address, std::move(kept));
+    return address;
 }
 
 int FileSystem::read(OpenFile& open, char* buffer, std::size_t size, std::size_t offset) {
@@ -149,9 +161,10 @@ int FileSystem::write(OpenFile& open, std::string_view text, pid_t caller) {
     return static_cast<int>(text.size());
 }
 
-int FileSystem::list(std::string_view path, std::vector<std::string>& names) {
+int FileSystem::list(const OpenFile& directory, std::vector<std::string>& names) {
     const std::lock_guard lock(host_.mutex);
     host_.settle();
+    const auto& path = directory.path;
     const auto node = tree_.resolve(path);
     if (!node) {
         return -node.error();
@@ -175,6 +188,7 @@ void FileSystem::release(OpenFile& open) {
     if (open.node.release) {
         open.node.release(open.opener);
     }
+    open_.erase(&open);
 }
 
 } // namespace vgpu::simulator

@@ -45,7 +45,8 @@ void Host::settle() {
         if (mdev->self_removal && *mdev->self_removal <= now) {
             due.push_back(mdev);
         } else if (mdev->self_removal) {
-            next_self_removal = std::min(next_self_removal.value_or(*mdev->self_removal), *mdev->self_removal);
+            next_self_removal =
+                std::min(next_self_removal.value_or(*mdev->self_removal), *mdev->self_removal);
         }
     }
     for (const auto& mdev : due) {
@@ -76,8 +77,9 @@ void Host::closed(const std::shared_ptr<Device>& device) {
 }
 
 std::string Host::node_path(const Device& device, VfioNode node) const {
-    return node == VfioNode::group ? fmt::format("{}/dev/vfio/{}", mountpoint, device.group)
-                                   : fmt::format("{}/dev/vfio/devices/vfio{}", mountpoint, device.vfio);
+    return node == VfioNode::group
+               ? fmt::format("{}/dev/vfio/{}", mountpoint, device.group)
+               : fmt::format("{}/dev/vfio/devices/vfio{}", mountpoint, device.vfio);
 }
 
 std::pair<std::shared_ptr<Device>, VfioNode> Host::node_at(std::string_view path) const {

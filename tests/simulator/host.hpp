@@ -13,10 +13,11 @@ namespace vgpu::simulator {
 struct Settings {
     std::string driver_version = "580.105.08";
     std::string kernel_release = "6.8.0-60-generic";
-    bool iommufd = true;           ///< per-device nodes in dev/vfio/devices; some kernels have none
-    bool strict = true;            ///< refuse type writes to a device that is held (EBUSY)
-    std::uint64_t shuffle = 0;     ///< seed of the order in which directories list, 0: sorted
-    unsigned self_removal_ms = 0;  ///< the driver removes an mdev that long after its last close, 0: never
+    bool iommufd = true;       ///< per-device nodes in dev/vfio/devices; some kernels have none
+    bool strict = true;        ///< refuse type writes to a device that is held (EBUSY)
+    std::uint64_t shuffle = 0; ///< seed of the order in which directories list, 0: sorted
+    unsigned self_removal_ms =
+        0; ///< the driver removes an mdev that long after its last close, 0: never
 };
 
 /// The simulated machine: everything the served tree shows. All of it is guarded by `mutex`, which
@@ -57,8 +58,8 @@ struct Host {
 /// A random version 4 UUID.
 std::string random_uuid();
 
-/// Waits as long as the device's `delay` and `block` say. 0, EINTR for a killed caller, ENODEV when the
-/// device went away meanwhile.
+/// Waits as long as the device's `delay` and `block` say. 0, EINTR for a killed caller, ENODEV when
+/// the device went away meanwhile.
 int stall(Host& host, Call& call, Device& device);
 
 } // namespace vgpu::simulator

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 
 namespace vgpu::simulator {
 
@@ -16,20 +18,19 @@ std::optional<std::string> take(Pairs& pairs, const std::string& key) {
     return node.empty() ? std::nullopt : std::optional(std::move(node.mapped()));
 }
 
-template <typename Number> Done take_number(Pairs& pairs, const std::string& key, Number& value) {
+template <typename Number>
+Done take_number(Pairs& pairs, const std::string& key, Number& value) {
     const auto text = take(pairs, key);
     if (!text) {
         return ok();
     }
     const bool negative = text->starts_with('-');
     const auto number = parse_number(std::string_view(*text).substr(negative ? 1 : 0));
-    if (!number || *number > 0xffffffffU || (negative && !std::is_signed_v<Number>)) {
+    constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<Number>::max());
+    if (!number || *number > most || (negative && !std::is_signed_v<Number>)) {
         return refused(fmt::format("{} is no number: '{}'", key, *text));
     }
-    value = static_cast<Number>(*number);
-    if constexpr (std::is_signed_v<Number>) {
-        value = negative ? -value : value;
-    }
+    value = static_cast<Number>(negative ? 0 - *number : *number);
     return ok();
 }
 
@@ -42,28 +43,41 @@ Done take_flag(Pairs& pairs, const std::string& key, bool& value) {
     return ok();
 }
 
-Done take_framework(Pairs& pairs, Framework& framework) {
-    const auto text = take(pairs, "framework");
+tl::expected<Framework, std::string> framework_named(const std::string& name) {
     static const std::map<std::string, Framework> names{{"vendor-vfio", Framework::vendor_vfio},
                                                         {"mdev", Framework::mdev},
                                                         {"mdev-pf", Framework::mdev_pf},
                                                         {"none", Framework::none}};
-    if (!text) {
-        return ok();
-    }
-    const auto found = names.find(*text);
+    const auto found = names.find(name);
     if (found == names.end()) {
-        return refused(fmt::format("framework is vendor-vfio, mdev, mdev-pf or none, not '{}'", *text));
+        return refused(
+            fmt::format("framework is vendor-vfio, mdev, mdev-pf or none, not '{}'", name));
     }
-    framework = found->second;
+    return found->second;
+}
+
+Done take_framework(Pairs& pairs, Framework& framework) {
+    if (const auto text = take(pairs, "framework")) {
+        SIMULATOR_TRY(framework, framework_named(*text));
+    }
     return ok();
+}
+
+Done framework(Host& host, Arguments& a) {
+    SIMULATOR_TRY(const auto name, a.next("PF"));
+    SIMULATOR_TRY(const auto word, a.next("FRAMEWORK"));
+    SIMULATOR_CHECK(a.end());
+    SIMULATOR_TRY(const auto gpu, gpu_named(host, name));
+    SIMULATOR_TRY(const auto wanted, framework_named(word));
+    return host.inventory.set_framework(gpu, wanted);
 }
 
 Done nothing_left(const Pairs& pairs) {
     return pairs.empty() ? ok() : refused(fmt::format("unknown key '{}'", pairs.begin()->first));
 }
 
-tl::expected<std::shared_ptr<Board>, std::string> board_named(const Host& host, const std::string& name) {
+tl::expected<std::shared_ptr<Board>, std::string> board_named(const Host& host,
+                                                              const std::string& name) {
     const auto found = host.boards.find(name);
     if (found == host.boards.end()) {
         std::string known;
@@ -122,6 +136,20 @@ Done board_type(Host& host, Arguments& a) {
     return ok();
 }
 
+/// What the pairs say about the VFs, and how many there are when they do not.
+Done take_vfs(Pairs& pairs, GpuRequest& request) {
+    const auto most = request.framework == Framework::mdev_pf ? 0 : request.board->total_vfs;
+    request.vfs = request.driver == "nvidia" ? std::min(request.vfs, most) : 0;
+    request.first_vf = request.board->first_vf;
+    SIMULATOR_CHECK(take_number(pairs, "first-vf", request.first_vf));
+    SIMULATOR_CHECK(take_number(pairs, "vfs", request.vfs));
+    request.total_vfs = request.vfs > 0 ? request.vfs : most;
+    SIMULATOR_CHECK(take_number(pairs, "total-vfs", request.total_vfs));
+    SIMULATOR_CHECK(take_number(pairs, "numa", request.numa_node));
+    request.vf_numa_node = request.numa_node;
+    return take_number(pairs, "vf-numa", request.vf_numa_node);
+}
+
 Done gpu(Host& host, Arguments& a) {
     SIMULATOR_TRY(const auto name, a.next("ADDRESS"));
     SIMULATOR_TRY(auto pairs, a.pairs());
@@ -136,24 +164,12 @@ Done gpu(Host& host, Arguments& a) {
     request.framework = request.board->framework;
     request.framebuffer_mib = request.board->framebuffer_mib;
     request.max_vgpus = request.board->max_vgpus;
-    request.first_vf = request.board->first_vf;
+    const auto driver = take(pairs, "driver").value_or("nvidia");
+    request.driver = driver == "none" ? "" : driver;
     SIMULATOR_CHECK(take_framework(pairs, request.framework));
-    request.total_vfs = request.framework == Framework::mdev_pf ? 0 : request.board->total_vfs;
-    request.vfs = std::min(request.vfs, request.total_vfs);
-    request.driver = take(pairs, "driver").value_or("nvidia");
-    if (request.driver == "none") {
-        request.driver.clear();
-    }
-    request.vfs = request.driver == "nvidia" ? request.vfs : 0;
+    SIMULATOR_CHECK(take_vfs(pairs, request));
     SIMULATOR_CHECK(take_number(pairs, "framebuffer", request.framebuffer_mib));
     SIMULATOR_CHECK(take_number(pairs, "max-vgpus", request.max_vgpus));
-    SIMULATOR_CHECK(take_number(pairs, "first-vf", request.first_vf));
-    SIMULATOR_CHECK(take_number(pairs, "vfs", request.vfs));
-    request.total_vfs = std::max(request.total_vfs, request.vfs);
-    SIMULATOR_CHECK(take_number(pairs, "total-vfs", request.total_vfs));
-    SIMULATOR_CHECK(take_number(pairs, "numa", request.numa_node));
-    request.vf_numa_node = request.numa_node;
-    SIMULATOR_CHECK(take_number(pairs, "vf-numa", request.vf_numa_node));
     SIMULATOR_CHECK(take_flag(pairs, "mixed", request.mixed));
     SIMULATOR_CHECK(take_flag(pairs, "mig", request.mig));
     const auto format = take(pairs, "catalogue").value_or("F1");
@@ -187,14 +203,16 @@ Done other(Host& host, Arguments& a) {
     return host.inventory.add_other(*address, ids, driver);
 }
 
-template <bool Settings::*flag> Done set_flag(Host& host, Arguments& a) {
+template <bool Settings::* flag>
+Done set_flag(Host& host, Arguments& a) {
     SIMULATOR_TRY(const auto on, a.on_off("the switch"));
     SIMULATOR_CHECK(a.end());
     host.settings.*flag = on;
     return ok();
 }
 
-template <std::string Settings::*text> Done set_text(Host& host, Arguments& a) {
+template <std::string Settings::* text>
+Done set_text(Host& host, Arguments& a) {
     SIMULATOR_TRY(auto value, a.next("the text"));
     SIMULATOR_CHECK(a.end());
     host.settings.*text = std::move(value);
@@ -237,11 +255,13 @@ std::vector<Command> host_commands() {
          board},
         {"board-type", "MODEL ID MIB NAME [SLICES]", board_type},
         {"gpu",
-         "ADDRESS [model=L40S] [vfs=8] [total-vfs=N] [first-vf=N] [framework=vendor-vfio|mdev|mdev-pf|none] "
+         "ADDRESS [model=L40S] [vfs=8] [total-vfs=N] [first-vf=N] "
+         "[framework=vendor-vfio|mdev|mdev-pf|none] "
          "[catalogue=F1|F2] [framebuffer=MIB] [max-vgpus=N] [mixed=on|off] [mig=on|off] [numa=N] "
          "[vf-numa=N] [driver=nvidia|vfio-pci|none]",
          gpu},
         {"gpu-remove", "PF", gpu_remove},
+        {"framework", "PF vendor-vfio|mdev|mdev-pf|none", framework},
         {"other", "ADDRESS [vendor=ID] [device=ID] [class=ID] [driver=NAME]", other},
         {"driver", "VERSION", set_text<&Settings::driver_version>},
         {"kernel", "RELEASE", set_text<&Settings::kernel_release>},

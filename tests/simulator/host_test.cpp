@@ -2,10 +2,11 @@
 
 #include <gmock/gmock.h>
 
-#include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <vector>
 
 namespace vgpu::test {
 namespace {
@@ -17,17 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr auto vf = "0000:41:00.4";
 
-std::string reason(const Simulator& sim, std::string_view command) {
-    try {
-        sim.control(command);
-        return "";
-    } catch (const std::runtime_error& error) {
-        return error.what();
-    }
-}
-
 ino_t inode(const std::string& path) {
-    struct stat status {};
+    struct stat status{};
     return stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
@@ -110,7 +102,7 @@ TEST(SimulatedHost, CanLoseTheDriverOnTheWay) {
     EXPECT_NE(reason(sim, "sriov 0000:41:00.0 on"), "");
     EXPECT_EQ(write_attribute(sim.sysfs() + "/bus/pci/drivers/nvidia/bind", "0000:41:00.0"), 0);
     sim.control("sriov 0000:41:00.0 on");
-    EXPECT_EQ(read_file(sim.device("0000:41:00.0") + "/sriov_numvfs"), "32\n");
+    EXPECT_EQ(read_file(sim.device("0000:41:00.0") + "/sriov_numvfs"), "8\n");
 }
 
 TEST(SimulatedHost, MakesVfsOneAfterTheOther) {
@@ -150,8 +142,9 @@ TEST(SimulatedHost, AWedgedVfLooksHealthy) {
 TEST(SimulatedHost, CardsCanBeWithoutTheDriver) {
     // bug reports D18 and D43
     const Simulator sim({.arguments = {},
-                         .config = "gpu 0000:41:00.0 driver=none\ngpu 0000:42:00.0 driver=vfio-pci\n"
-                                   "gpu 0000:43:00.0\nother 0000:05:00.0\n"});
+                         .config =
+                             "gpu 0000:41:00.0 driver=none\ngpu 0000:42:00.0 driver=vfio-pci\n"
+                             "gpu 0000:43:00.0\nother 0000:05:00.0\n"});
     EXPECT_FALSE(fs::exists(sim.device("0000:41:00.0") + "/driver"));
     EXPECT_EQ(fs::read_symlink(sim.device("0000:42:00.0") + "/driver").filename(), "vfio-pci");
     EXPECT_EQ(read_file(sim.device("0000:42:00.0") + "/sriov_numvfs"), "0\n");
@@ -163,6 +156,19 @@ TEST(SimulatedHost, CanOfferNeitherFramework) {
     EXPECT_TRUE(fs::exists(sim.device(vf)));
     EXPECT_FALSE(fs::exists(sim.device(vf) + "/nvidia"));
     EXPECT_FALSE(fs::exists(sim.device(vf) + "/mdev_supported_types"));
+}
+
+TEST(SimulatedHost, OffersAFrameworkOnlyLater) {
+    // bug report D23
+    const Simulator sim({.arguments = {}, .config = "gpu 0000:41:00.0 model=A2 framework=none\n"});
+    EXPECT_FALSE(fs::exists(sim.sysfs() + "/class/mdev_bus"));
+    sim.control("framework 0000:41:00.0 mdev");
+    EXPECT_TRUE(
+        fs::exists(sim.sysfs() + "/class/mdev_bus/0000:41:00.4/mdev_supported_types/nvidia-742"));
+    sim.control("framework 0000:41:00.0 vendor-vfio");
+    EXPECT_EQ(write_type(sim, vf, "742"), 0);
+    EXPECT_TRUE(fs::exists(sim.cdev_node(vf)));
+    EXPECT_THAT(reason(sim, "framework 0000:41:00.0 mdev"), HasSubstr("has vGPUs"));
 }
 
 TEST(SimulatedHost, LosesAndGainsCards) {
@@ -185,69 +191,6 @@ TEST(SimulatedHost, ListsInAnyOrderThatIsAsked) {
     EXPECT_NE(shuffled, sorted);
     EXPECT_EQ(listing(path), shuffled);
     EXPECT_THAT(shuffled, ::testing::UnorderedElementsAreArray(sorted));
-}
-
-TEST(SimulatedHost, SaysWhatIsWrongWithACommand) {
-    const Simulator sim;
-    EXPECT_EQ(write_attribute(sim.mount() + "/control", "frobnicate"), EINVAL);
-    EXPECT_THAT(sim.report(), HasSubstr("\nerror there is no command 'frobnicate'\n"));
-    EXPECT_THAT(reason(sim, "set-type 0000:99:00.4 1150"), HasSubstr("no device '0000:99:00.4'"));
-    EXPECT_THAT(reason(sim, "fault 0000:41:00.4 current_vgpu_type write EWHAT"), HasSubstr("EWHAT"));
-    EXPECT_THAT(reason(sim, "settle 0000:41:00.4 soon"), HasSubstr("usage: settle VF MS"));
-    EXPECT_THAT(reason(sim, "hold 0000:41:00.4 now"), HasSubstr("too much"));
-    EXPECT_EQ(try_open(sim.group_node(vf)) < 0, false) << "a refused command changes nothing";
-    sim.control("counters-reset");
-    EXPECT_THAT(sim.report(), Not(HasSubstr("\nerror ")));
-}
-
-TEST(SimulatedHost, CountsWhatItIsAsked) {
-    const Simulator sim;
-    static_cast<void>(sim.type(vf));
-    static_cast<void>(sim.type("0000:41:00.5"));
-    static_cast<void>(listing(sim.sysfs() + "/bus/pci/devices"));
-    EXPECT_EQ(sim.counter("read.current_vgpu_type"), 2U);
-    EXPECT_EQ(sim.counter("0000:41:00.4.read.current_vgpu_type"), 1U);
-    EXPECT_EQ(sim.counter("readdir.sys/bus/pci/devices"), 1U);
-    EXPECT_EQ(sim.counter("read.creatable_vgpu_types"), 0U);
-    sim.control("counters-reset");
-    EXPECT_EQ(sim.counter("read.current_vgpu_type"), 0U);
-}
-
-TEST(SimulatedHost, EndsCleanlyAndTakesItsMountAlong) {
-    Simulator sim;
-    const int held = try_open(sim.group_node(vf));
-    ASSERT_GE(held, 0);
-    EXPECT_EQ(sim.stop(), 0);
-    EXPECT_FALSE(fs::exists(sim.sysfs()));
-    EXPECT_TRUE(fs::is_empty(sim.mount()));
-    close(held);
-}
-
-TEST(SimulatedHost, SaysThatAKilledOneLeftItsMount) {
-    Simulator sim;
-    kill(sim.pid(), SIGKILL);
-    EXPECT_EQ(sim.stop(), -1);
-    struct stat status {};
-    ASSERT_EQ(stat(sim.mount().c_str(), &status), -1);
-    ASSERT_EQ(errno, ENOTCONN);
-    const auto run = [&](const std::string& options) {
-        const auto command = std::string("timeout 30 ") + VGPU_SIMULATOR_PATH + " " + options + " " +
-                             sim.mount() + " > " + sim.directory() + "/out 2>&1";
-        return WEXITSTATUS(std::system(command.c_str()));
-    };
-    EXPECT_EQ(run(""), 1);
-    EXPECT_THAT(read_file(sim.directory() + "/out"), HasSubstr("--replace-stale"));
-    EXPECT_EQ(run("--replace-stale --command frobnicate"), 2);
-    EXPECT_EQ(stat(sim.mount().c_str(), &status), 0);
-}
-
-TEST(SimulatedHost, WritesAConfigurationThatPointsAtItself) {
-    const Simulator sim;
-    const auto text = read_file(sim.write_config("[hook]\ndeadline = \"5s\"\n"));
-    EXPECT_THAT(text, HasSubstr("sysfs = \"" + sim.sysfs() + "\"\n"));
-    EXPECT_THAT(text, HasSubstr("proc = \"" + sim.proc() + "\"\n"));
-    EXPECT_THAT(text, HasSubstr("deadline"));
-    EXPECT_THAT(read_file(sim.write_config({}, "/proc")), HasSubstr("proc = \"/proc\"\n"));
 }
 
 } // namespace

@@ -64,15 +64,19 @@ public:
 
     /// Makes VFs until there are `count`; those that exist stay.
     Done enable_vfs(const std::shared_ptr<Gpu>& gpu, std::uint32_t count);
-    /// Types, mdevs, mixed mode and GPU instances go with the VFs; what the driver leaked stays leaked.
+    /// Types, mdevs, mixed mode and GPU instances go with the VFs; what the driver leaked stays
+    /// leaked.
     void disable_vfs(const std::shared_ptr<Gpu>& gpu);
+    /// What the driver offers from now on, as when it has registered with the mdev core at last.
+    Done set_framework(const std::shared_ptr<Gpu>& gpu, Framework framework);
     Done bind(const std::shared_ptr<PciFunction>& function, const std::string& driver);
     Done unbind(const std::shared_ptr<PciFunction>& function);
     void reboot(bool keep_vfs);
 
     /// `type` must be one the parent's card can make now; else nullptr.
-    std::shared_ptr<Mdev> create_mdev(const std::shared_ptr<PciFunction>& parent, const VgpuType& type,
-                                      const std::string& uuid, bool force = false);
+    std::shared_ptr<Mdev> create_mdev(const std::shared_ptr<PciFunction>& parent,
+                                      const VgpuType& type, const std::string& uuid,
+                                      bool force = false);
     /// With `leak` the driver keeps the vGPU booked.
     void remove_mdev(const std::shared_ptr<Mdev>& mdev, bool leak = false);
 

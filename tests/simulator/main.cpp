@@ -25,8 +25,8 @@ int complain(const std::string& text, int status) {
     return status;
 }
 
-/// Blocks the ending signals in every thread and gives a descriptor that becomes readable with them. SIGUSR1
-/// is libfuse's for interrupted requests: threads let it in only while they wait.
+/// Blocks the ending signals in every thread and gives a descriptor that becomes readable with
+/// them. SIGUSR1 is libfuse's for interrupted requests: threads let it in only while they wait.
 int ending_signals() {
     sigset_t signals;
     sigemptyset(&signals);
@@ -35,12 +35,15 @@ int ending_signals() {
     const int descriptor = signalfd(-1, &signals, SFD_CLOEXEC);
     sigaddset(&signals, SIGUSR1);
     sigprocmask(SIG_BLOCK, &signals, nullptr);
+    struct sigaction interrupted{};
+    interrupted.sa_handler = [](int) {};
+    sigaction(SIGUSR1, &interrupted, nullptr);
     signal(SIGPIPE, SIG_IGN);
     return descriptor;
 }
 
 void remove_stale_mount(const std::string& mountpoint) {
-    struct stat status {};
+    struct stat status{};
     if (::stat(mountpoint.c_str(), &status) != 0 && errno == ENOTCONN) {
         umount2(mountpoint.c_str(), MNT_DETACH);
     }
@@ -66,7 +69,8 @@ int run(const Options& options) {
         remove_stale_mount(options.mountpoint);
     }
     std::error_code error;
-    const auto mountpoint = std::filesystem::absolute(options.mountpoint, error).lexically_normal().string();
+    const auto mountpoint =
+        std::filesystem::absolute(options.mountpoint, error).lexically_normal().string();
     Host host(mountpoint.ends_with('/') ? mountpoint.substr(0, mountpoint.size() - 1) : mountpoint);
     if (const auto done = execute_file(host, options.configuration); !done) {
         return complain(done.error(), 2);

@@ -6,8 +6,8 @@
 
 namespace vgpu::simulator {
 
-int create_mdev(Host& host, Call& call, const std::shared_ptr<PciFunction>& parent, std::uint32_t type,
-                std::string_view text) {
+int create_mdev(Host& host, Call& call, const std::shared_ptr<PciFunction>& parent,
+                std::uint32_t type, std::string_view text) {
     const auto uuid = kernel_uuid(text);
     if (!uuid) {
         return uuid.error();

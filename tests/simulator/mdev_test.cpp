@@ -20,14 +20,16 @@ SimulatorOptions a2() {
 }
 
 std::string type_directory(const Simulator& sim, std::string_view parent, std::string_view type) {
-    return sim.sysfs() + "/class/mdev_bus/" + std::string(parent) + "/mdev_supported_types/" + std::string(type);
+    return sim.sysfs() + "/class/mdev_bus/" + std::string(parent) + "/mdev_supported_types/" +
+           std::string(type);
 }
 
 std::string available(const Simulator& sim, std::string_view parent, std::string_view type) {
     return read_file(type_directory(sim, parent, type) + "/available_instances");
 }
 
-int create(const Simulator& sim, std::string_view parent, std::string_view type, std::string_view text) {
+int create(const Simulator& sim, std::string_view parent, std::string_view type,
+           std::string_view text) {
     return write_attribute(type_directory(sim, parent, type) + "/create", text);
 }
 
@@ -151,15 +153,18 @@ TEST(SimulatedMdev, TakesParametersUntilItIsInUse) {
 }
 
 TEST(SimulatedMdev, HasAParentWithoutSriovOnOlderCards) {
-    const Simulator sim({.arguments = {}, .config = "gpu 0000:41:00.0 model=T4\ngpu 0000:42:00.0\n"});
-    EXPECT_EQ(read_file(type_directory(sim, "0000:41:00.0", "nvidia-224") + "/name"), "GRID T4-2B4\n");
+    const Simulator sim(
+        {.arguments = {}, .config = "gpu 0000:41:00.0 model=T4\ngpu 0000:42:00.0\n"});
+    EXPECT_EQ(read_file(type_directory(sim, "0000:41:00.0", "nvidia-224") + "/name"),
+              "GRID T4-2B4\n");
     EXPECT_EQ(available(sim, "0000:41:00.0", "nvidia-232"), "4\n");
     ASSERT_EQ(create(sim, "0000:41:00.0", "nvidia-232", uuid), 0);
     ASSERT_EQ(create(sim, "0000:41:00.0", "nvidia-232", other_uuid), 0);
     EXPECT_EQ(available(sim, "0000:41:00.0", "nvidia-232"), "2\n");
     EXPECT_EQ(available(sim, "0000:41:00.0", "nvidia-230"), "0\n");
     EXPECT_FALSE(fs::exists(sim.device("0000:41:00.0") + "/sriov_totalvfs"));
-    EXPECT_TRUE(fs::exists(sim.device("0000:42:00.4") + "/nvidia")) << "frameworks can differ in one host";
+    EXPECT_TRUE(fs::exists(sim.device("0000:42:00.4") + "/nvidia"))
+        << "frameworks can differ in one host";
 }
 
 TEST(SimulatedMdev, TypesCanLackTheirOptionalFiles) {

@@ -23,10 +23,24 @@ bool always(const TypeDirectory&) {
     return true;
 }
 
+/// What a display of the type's series can show, as the driver describes it.
+std::string_view display(const VgpuType& type) {
+    const auto digits = type.name.find_last_of("0123456789", type.name.find_last_of("ABCQ"));
+    const char series = digits + 1 < type.name.size() ? type.name[digits + 1] : 'Q';
+    if (series == 'A') {
+        return "num_heads=1, frl_config=60, framebuffer={}M, max_resolution=1280x1024, "
+               "max_instance={}\n";
+    }
+    if (series == 'B') {
+        return "num_heads=4, frl_config=45, framebuffer={}M, max_resolution=5120x2880, "
+               "max_instance={}\n";
+    }
+    return "num_heads=4, frl_config=60, framebuffer={}M, max_resolution=7680x4320, "
+           "max_instance={}\n";
+}
+
 std::string description(const Gpu& gpu, const VgpuType& type) {
-    return fmt::format("num_heads=4, frl_config=60, framebuffer={}M, max_resolution=7680x4320, "
-                       "max_instance={}\n",
-                       type.framebuffer_mib,
+    return fmt::format(fmt::runtime(display(type)), type.framebuffer_mib,
                        std::min(gpu.framebuffer_mib / type.framebuffer_mib, gpu.max_vgpus));
 }
 
@@ -84,7 +98,8 @@ std::optional<Node> find_type(Host& host, const std::shared_ptr<PciFunction>& pa
     constexpr std::string_view prefix = "nvidia-";
     std::uint32_t id = 0;
     const auto* end = name.data() + name.size();
-    if (!name.starts_with(prefix) || std::from_chars(name.data() + prefix.size(), end, id).ptr != end) {
+    if (!name.starts_with(prefix) ||
+        std::from_chars(name.data() + prefix.size(), end, id).ptr != end) {
         return std::nullopt;
     }
     const auto* type = gpu_of(parent)->board->find(id);
@@ -92,12 +107,13 @@ std::optional<Node> find_type(Host& host, const std::shared_ptr<PciFunction>& pa
         return std::nullopt;
     }
     const TypeDirectory here{host, parent, type, parent->path + "/mdev_supported_types/" + name};
-    return directory([here](const std::string& entry) { return find_entry(type_entries, here, entry); },
-                     [here]() -> Names {
-                         std::vector<std::string> names;
-                         list_entries(type_entries, here, names);
-                         return names;
-                     });
+    return directory(
+        [here](const std::string& entry) { return find_entry(type_entries, here, entry); },
+        [here]() -> Names {
+            std::vector<std::string> names;
+            list_entries(type_entries, here, names);
+            return names;
+        });
 }
 
 /// The driver's own directory in an mdev.
@@ -132,14 +148,15 @@ Node mdev_nvidia_directory(const std::shared_ptr<Mdev>& mdev) {
 } // namespace
 
 Node mdev_types_directory(Host& host, const std::shared_ptr<PciFunction>& parent) {
-    return directory([&host, parent](const std::string& name) { return find_type(host, parent, name); },
-                     [parent]() -> Names {
-                         std::vector<std::string> names;
-                         for (const auto& type : gpu_of(parent)->board->types) {
-                             names.push_back(fmt::format("nvidia-{}", type.id));
-                         }
-                         return names;
-                     });
+    return directory(
+        [&host, parent](const std::string& name) { return find_type(host, parent, name); },
+        [parent]() -> Names {
+            std::vector<std::string> names;
+            for (const auto& type : gpu_of(parent)->board->types) {
+                names.push_back(fmt::format("nvidia-{}", type.id));
+            }
+            return names;
+        });
 }
 
 Node mdev_directory(Host& host, const std::shared_ptr<Mdev>& mdev) {
@@ -155,7 +172,8 @@ Node mdev_directory(Host& host, const std::shared_ptr<Mdev>& mdev) {
              });
          }},
         {"iommu_group", [mdev] { return iommu_group_link(*mdev); }},
-        {"driver", [mdev] { return link(relative_link(mdev->path, "bus/mdev/drivers/nvidia-vgpu-vfio")); }},
+        {"driver",
+         [mdev] { return link(relative_link(mdev->path, "bus/mdev/drivers/nvidia-vgpu-vfio")); }},
         {"subsystem", [mdev] { return link(relative_link(mdev->path, "bus/mdev")); }},
         {"vfio-dev", [mdev] { return vfio_dev_directory(mdev); }},
         {"nvidia", [mdev] { return mdev_nvidia_directory(mdev); }},

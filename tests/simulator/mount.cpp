@@ -8,11 +8,13 @@
 #include <linux/fuse.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <algorithm>
 #include <cstring>
 
 namespace vgpu::simulator {
@@ -30,9 +32,11 @@ OpenFile* handle(const fuse_file_info* info) {
 void* on_init(fuse_conn_info* connection, fuse_config* config) {
     config->use_ino = 1;
     config->direct_io = 1;
+    // Names are looked up each time. Attributes come fresh with every look-up; between the two, the
+    // kernel would ask for them once more for each directory of a path, to check its permissions.
     config->entry_timeout = 0;
-    config->attr_timeout = 0;
     config->negative_timeout = 0;
+    config->attr_timeout = 60;
     config->nullpath_ok = 1;
     config->intr = 1;
     config->intr_signal = SIGUSR1;
@@ -41,7 +45,7 @@ void* on_init(fuse_conn_info* connection, fuse_config* config) {
 }
 
 int on_getattr(const char* path, struct stat* out, fuse_file_info* info) {
-    // The kernel names the handle for regular files only: a directory's is of another kind.
+    // The kernel names the handle for regular files only: a directory's holds no node.
     if (const auto* open = handle(info)) {
         return files().stat(*open, *out);
     }
@@ -60,11 +64,9 @@ int on_readlink(const char* path, char* buffer, std::size_t size) {
 }
 
 int on_open(const char* path, fuse_file_info* info) {
-    std::unique_ptr<OpenFile> open;
+    OpenFile* open = nullptr;
     const int error = files().open(path, info->flags, fuse_get_context()->pid, open);
-    if (error == 0) {
-        info->fh = reinterpret_cast<std::uint64_t>(open.release());
-    }
+    info->fh = reinterpret_cast<std::uint64_t>(open);
     return error;
 }
 
@@ -77,25 +79,19 @@ int on_write(const char*, const char* buffer, std::size_t size, off_t, fuse_file
 }
 
 int on_release(const char*, fuse_file_info* info) {
-    const std::unique_ptr<OpenFile> open(handle(info));
-    files().release(*open);
+    files().release(*handle(info));
     return 0;
 }
 
 int on_opendir(const char* path, fuse_file_info* info) {
-    info->fh = reinterpret_cast<std::uint64_t>(std::make_unique<std::string>(path).release());
-    return 0;
-}
-
-int on_releasedir(const char*, fuse_file_info* info) {
-    const std::unique_ptr<std::string> path(reinterpret_cast<std::string*>(info->fh));
+    info->fh = reinterpret_cast<std::uint64_t>(files().open_directory(path));
     return 0;
 }
 
 int on_readdir(const char*, void* buffer, fuse_fill_dir_t fill, off_t, fuse_file_info* info,
                fuse_readdir_flags) {
     std::vector<std::string> names;
-    if (const int error = files().list(*reinterpret_cast<std::string*>(info->fh), names)) {
+    if (const int error = files().list(*handle(info), names)) {
         return error;
     }
     for (const char* self : {".", ".."}) {
@@ -135,7 +131,7 @@ constexpr fuse_operations make_operations() {
     operations.release = on_release;
     operations.opendir = on_opendir;
     operations.readdir = on_readdir;
-    operations.releasedir = on_releasedir;
+    operations.releasedir = on_release;
     operations.truncate = on_truncate;
     operations.create = on_create;
     operations.mkdir = on_mkdir;
@@ -146,20 +142,22 @@ constexpr fuse_operations make_operations() {
 
 constexpr fuse_operations operations = make_operations();
 
-bool is_release(const fuse_buf& buffer) {
+/// True for a request that may wait for something: a write, or the notice that one was interrupted,
+/// which libfuse ends only with the write.
+bool can_wait(const fuse_buf& buffer) {
     fuse_in_header header{};
     if (buffer.size < sizeof(header) || buffer.mem == nullptr) {
         return false;
     }
     std::memcpy(&header, buffer.mem, sizeof(header));
-    return header.opcode == FUSE_RELEASE;
+    return header.opcode == FUSE_WRITE || header.opcode == FUSE_INTERRUPT;
 }
 
 } // namespace
 
 tl::expected<std::unique_ptr<Mount>, std::string> Mount::create(FileSystem& files,
                                                                 const std::string& mountpoint) {
-    struct stat status {};
+    struct stat status{};
     if (::stat(mountpoint.c_str(), &status) != 0) {
         if (errno == ENOTCONN) {
             return tl::unexpected<std::string>(
@@ -180,6 +178,7 @@ tl::expected<std::unique_ptr<Mount>, std::string> Mount::create(FileSystem& file
         fuse_opt_add_arg(&list, argument);
     }
     std::unique_ptr<Mount> mount(new Mount);
+    mount->gone_event_ = eventfd(0, EFD_CLOEXEC);
     mount->fuse_ = fuse_new(&list, &operations, sizeof(operations), &files);
     fuse_opt_free_args(&list);
     if (mount->fuse_ == nullptr || fuse_mount(mount->fuse_, mountpoint.c_str()) != 0) {
@@ -195,6 +194,7 @@ Mount::~Mount() {
         unmount();
         fuse_destroy(fuse_);
     }
+    close(gone_event_);
 }
 
 void Mount::unmount() {
@@ -224,6 +224,7 @@ bool Mount::receive(fuse_buf& buffer) {
         }
     }
     stopping_ = true;
+    eventfd_write(gone_event_, 1);
     return false;
 }
 
@@ -238,7 +239,7 @@ void Mount::work() {
             if (!received) {
                 break;
             }
-            if (is_release(buffer)) {
+            if (!can_wait(buffer)) {
                 fuse_session_process_buf(session_, &buffer);
                 continue;
             }
@@ -264,7 +265,12 @@ void Mount::serve(int stop_event, const std::function<void()>& let_go) {
     for (int i = 0; i < first_workers; ++i) {
         add_worker();
     }
-    work();
+    // This thread serves nothing: it could be the one that a blocked write waits in.
+    pollfd events[] = {{.fd = stop_event_, .events = POLLIN, .revents = 0},
+                       {.fd = gone_event_, .events = POLLIN, .revents = 0}};
+    while (poll(events, 2, -1) < 0 && errno == EINTR) {
+    }
+    stopping_ = true;
     let_go();
     std::vector<std::thread> workers;
     {

@@ -20,10 +20,11 @@ namespace vgpu::simulator {
 
 /// Serves a FileSystem at a directory.
 ///
-/// libfuse's own loop hands requests to threads in no particular order, and the kernel sends RELEASE without
-/// waiting for its answer: an open right after another process's close could then still be told EBUSY. Here
-/// the thread that takes a RELEASE from the kernel carries it out before the next request is taken, so
-/// that whoever saw close(2) return finds the node free. Threads are added as writers block in the "driver".
+/// The thread that takes a request from the kernel carries it out before the next one is taken,
+/// unless it may have to wait in the "driver"; then another thread goes on. So everything but
+/// writes happens in the order in which it was asked for. libfuse's own loop promises no order, and
+/// the kernel sends RELEASE without waiting for its answer: there, an open right after another
+/// process's close could still be told EBUSY.
 class Mount {
 public:
     /// Mounts. The error is a line for people.
@@ -33,8 +34,8 @@ public:
     Mount(const Mount&) = delete;
     Mount& operator=(const Mount&) = delete;
 
-    /// Serves until `stop_event` (a file descriptor) becomes readable or the mount is gone, then unmounts,
-    /// also while files are open. `let_go` must end every operation that still waits.
+    /// Serves until `stop_event` (a file descriptor) becomes readable or the mount is gone, then
+    /// unmounts, also while files are open. `let_go` must end every operation that still waits.
     void serve(int stop_event, const std::function<void()>& let_go);
 
 private:
@@ -49,6 +50,7 @@ private:
     fuse* fuse_ = nullptr;
     fuse_session* session_ = nullptr;
     int stop_event_ = -1;
+    int gone_event_ = -1; ///< the kernel has no more requests: the mount was taken off
     std::mutex receiving_;
     std::mutex workers_lock_;
     std::vector<std::thread> workers_;

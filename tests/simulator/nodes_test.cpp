@@ -70,8 +70,8 @@ TEST(SimulatedNode, ShowsUnderItsPathInTheRealProc) {
     ASSERT_GE(held, 0);
     const auto entry = "/proc/self/fd/" + std::to_string(held);
     EXPECT_EQ(std::filesystem::read_symlink(entry).string(), node);
-    struct stat by_entry {};
-    struct stat by_path {};
+    struct stat by_entry{};
+    struct stat by_path{};
     ASSERT_EQ(stat(entry.c_str(), &by_entry), 0);
     ASSERT_EQ(stat(node.c_str(), &by_path), 0);
     EXPECT_EQ(by_entry.st_ino, by_path.st_ino);
@@ -124,8 +124,9 @@ TEST(SimulatedNode, NamesItsRealHolder) {
 }
 
 TEST(SimulatedNode, ExistsOnlyForVfioDevices) {
-    const Simulator sim({.arguments = {},
-                         .config = "gpu 0000:41:00.0 driver=vfio-pci\ngpu 0000:42:00.0 framework=mdev\n"});
+    const Simulator sim(
+        {.arguments = {},
+         .config = "gpu 0000:41:00.0 driver=vfio-pci\ngpu 0000:42:00.0 framework=mdev\n"});
     EXPECT_TRUE(std::filesystem::exists(sim.group_node("0000:41:00.0")));
     EXPECT_FALSE(std::filesystem::exists(sim.group_node("0000:42:00.0")));
     EXPECT_FALSE(std::filesystem::exists(sim.group_node("0000:42:00.4")));

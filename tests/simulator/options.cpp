@@ -38,9 +38,9 @@ std::string gpu_lines(const Plain& plain) {
         if (address.bus + apart > last_bus) {
             address = {.domain = address.domain + 1, .bus = first_bus, .devfn = 0};
         }
-        lines += fmt::format("gpu {} model={} vfs={} catalogue={} numa={} mixed={}{}\n", address.text(),
-                             plain.model, plain.vfs, plain.catalogue, i < (plain.gpus + 1) / 2 ? 0 : 1,
-                             plain.mixed ? "on" : "off",
+        lines += fmt::format("gpu {} model={} vfs={} catalogue={} numa={} mixed={}{}\n",
+                             address.text(), plain.model, plain.vfs, plain.catalogue,
+                             i < (plain.gpus + 1) / 2 ? 0 : 1, plain.mixed ? "on" : "off",
                              plain.framework.empty() ? "" : " framework=" + plain.framework);
         address.bus = static_cast<std::uint8_t>(address.bus + apart);
     }
@@ -50,20 +50,27 @@ std::string gpu_lines(const Plain& plain) {
 void add_options(CLI::App& app, Plain& plain, Options& options) {
     static bool foreground = true;
     app.add_option("MOUNTPOINT", options.mountpoint, "An existing directory")->required();
-    app.add_option("--gpus", plain.gpus, "Number of GPUs (not with --config)")->check(CLI::Range(0, 64));
+    app.add_option("--gpus", plain.gpus, "Number of GPUs (not with --config)")
+        ->check(CLI::Range(0, 64));
     app.add_option("--vfs", plain.vfs, "VFs of each GPU, 4096 in all")->check(CLI::Range(0, 4096));
     app.add_option("--model", plain.model, "L40S, A2, T4, RTX-PRO-6000 or H200X");
-    app.add_option("--framework", plain.framework, "vendor-vfio, mdev, mdev-pf or none; default: the model's");
+    app.add_option("--framework", plain.framework,
+                   "vendor-vfio, mdev, mdev-pf or none; default: the model's");
     app.add_option("--catalogue", plain.catalogue, "Text format of creatable_vgpu_types: F1 or F2");
     app.add_flag("--mixed", plain.mixed, "Mixed-size mode on");
-    app.add_option("--shuffle", plain.shuffle, "Seed of the order in which directories list; 0: sorted");
-    app.add_option("--config", plain.config, "File with one command per line that describes the host");
-    app.add_option("--command", plain.commands, "A command to carry out before serving; can be repeated");
+    app.add_option("--shuffle", plain.shuffle,
+                   "Seed of the order in which directories list; 0: sorted");
+    app.add_option("--config", plain.config,
+                   "File with one command per line that describes the host");
+    app.add_option("--command", plain.commands,
+                   "A command to carry out before serving; can be repeated");
     app.add_flag("--foreground", foreground, "Stay in the foreground (it always does)");
-    app.add_option("--ready-fd", options.ready_fd,
-                   "File descriptor that gets the line 'ready MOUNTPOINT' when the mount serves (default: 1)");
+    app.add_option(
+        "--ready-fd", options.ready_fd,
+        "File descriptor that gets the line 'ready MOUNTPOINT' when the mount serves (default: 1)");
     app.add_flag("--die-with-parent", options.die_with_parent, "End when the parent process ends");
-    app.add_flag("--replace-stale", options.replace_stale, "Remove the mount that a killed simulator left");
+    app.add_flag("--replace-stale", options.replace_stale,
+                 "Remove the mount that a killed simulator left");
 }
 
 } // namespace
@@ -76,11 +83,12 @@ tl::expected<Options, int> parse_options(int count, char** arguments) {
                  "vgpu-simulator");
     app.set_version_flag("--version", VGPU_VERSION);
     add_options(app, plain, options);
-    app.footer("Commands, one per line in a configuration file, one per write to MOUNTPOINT/control:\n" +
-               command_help() +
-               "TYPE is an id or a name. OPERATION is stat, open, read, write, write-zero, write-other, "
-               "readdir or readlink. Reading MOUNTPOINT/control shows the state and the counters.\n"
-               "Example: vgpu-simulator --gpus 2 --vfs 8 /mnt");
+    app.footer(
+        "Commands, one per line in a configuration file, one per write to MOUNTPOINT/control:\n" +
+        command_help() +
+        "TYPE is an id or a name. OPERATION is stat, open, read, write, write-zero, write-other, "
+        "readdir or readlink. Reading MOUNTPOINT/control shows the state and the counters.\n"
+        "Example: vgpu-simulator --gpus 2 --vfs 8 /mnt");
     try {
         app.parse(count, arguments);
     } catch (const CLI::ParseError& error) {

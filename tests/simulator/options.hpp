@@ -14,7 +14,8 @@ struct Options {
     bool replace_stale = false;
 };
 
-/// The options of the command line, or the exit status when there is nothing to serve (help, wrong usage).
+/// The options of the command line, or the exit status when there is nothing to serve (help, wrong
+/// usage).
 tl::expected<Options, int> parse_options(int count, char** arguments);
 
 } // namespace vgpu::simulator

@@ -8,11 +8,12 @@
 
 namespace vgpu::simulator {
 
-/// The kernel's kstrtou32 with base 10: digits with an optional '+' and one newline. Else EINVAL or ERANGE.
+/// The kernel's kstrtou32 with base 10: digits with an optional '+' and one newline. Else EINVAL or
+/// ERANGE.
 tl::expected<std::uint32_t, int> kernel_number(std::string_view text);
 
-/// The kernel's uuid_parse and the mdev core's length check (36 bytes, or 37 with a newline), lower-cased.
-/// Else EINVAL.
+/// The kernel's uuid_parse and the mdev core's length check (36 bytes, or 37 with a newline),
+/// lower-cased. Else EINVAL.
 tl::expected<std::string, int> kernel_uuid(std::string_view text);
 
 /// Without blanks and newlines at both ends.

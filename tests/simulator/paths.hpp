@@ -5,7 +5,8 @@
 
 namespace vgpu::simulator {
 
-/// The text of a link in directory `from` to `to`, both from the same root: "../../b" as sysfs writes it.
+/// The text of a link in directory `from` to `to`, both from the same root: "../../b" as sysfs
+/// writes it.
 inline std::string relative_link(std::string_view from, std::string_view to) {
     std::size_t common = 0;
     for (std::size_t i = 0; i <= from.size() && i <= to.size(); ++i) {

@@ -1,5 +1,5 @@
-#include "tests/simulator/paths.hpp"
 #include "tests/simulator/parse.hpp"
+#include "tests/simulator/paths.hpp"
 #include "tests/simulator/trees.hpp"
 #include "tests/simulator/vendor_vfio.hpp"
 
@@ -37,8 +37,8 @@ bool has_sriov(const Here& here) {
     return here.gpu && here.gpu->total_vfs > 0;
 }
 
-/// The driver makes and removes its VFs itself: it has no callback for the kernel's own file, which then
-/// answers ENOENT, after checks that come first.
+/// The driver makes and removes its VFs itself: it has no callback for the kernel's own file, which
+/// then answers ENOENT, after checks that come first.
 int write_numvfs(const Gpu& gpu, std::string_view text) {
     const auto count = kernel_number(text);
     if (!count) {
@@ -51,8 +51,9 @@ int write_numvfs(const Gpu& gpu, std::string_view text) {
 }
 
 Node numvfs_file(const Here& here) {
-    return writable([gpu = here.gpu]() -> Text { return fmt::format("{}\n", gpu->vfs.size()); },
-                    [gpu = here.gpu](Call&, std::string_view text) { return write_numvfs(*gpu, text); });
+    return writable(
+        [gpu = here.gpu]() -> Text { return fmt::format("{}\n", gpu->vfs.size()); },
+        [gpu = here.gpu](Call&, std::string_view text) { return write_numvfs(*gpu, text); });
 }
 
 Node driver_override_file(const Here& here) {
@@ -71,8 +72,9 @@ std::string uevent(const PciFunction& function) {
     const auto& ids = function.ids;
     return fmt::format("{}PCI_CLASS={:X}\nPCI_ID={:04X}:{:04X}\nPCI_SUBSYS_ID={:04X}:{:04X}\n"
                        "PCI_SLOT_NAME={}\n",
-                       function.driver.empty() ? "" : "DRIVER=" + function.driver + "\n", ids.class_code,
-                       ids.vendor, ids.device, ids.vendor, ids.subsystem, function.name);
+                       function.driver.empty() ? "" : "DRIVER=" + function.driver + "\n",
+                       ids.class_code, ids.vendor, ids.device, ids.vendor, ids.subsystem,
+                       function.name);
 }
 
 constexpr Entry<Here> entries[] = {
@@ -103,7 +105,9 @@ constexpr Entry<Here> entries[] = {
     {"physfn", [](const Here& h) { return h.vf && h.vf->gpu.lock(); },
      [](const Here& h) { return link_to(h, h.vf->gpu.lock()->path); }},
     {"nvidia",
-     [](const Here& h) { return h.vf && h.vf->driver == "nvidia" && Inventory::is_vfio(*h.function); },
+     [](const Here& h) {
+         return h.vf && h.vf->driver == "nvidia" && Inventory::is_vfio(*h.function);
+     },
      [](const Here& h) { return nvidia_directory(h.host, h.vf); }},
     {"vfio-dev", [](const Here& h) { return h.function->vfio >= 0; },
      [](const Here& h) { return vfio_dev_directory(h.function); }},
@@ -170,12 +174,11 @@ Node function_directory(Host& host, const std::shared_ptr<PciFunction>& function
 }
 
 Node vfio_dev_directory(const std::shared_ptr<Device>& device) {
-    return fixed_directory({{fmt::format("vfio{}", device->vfio), [device] {
-                                 return fixed_directory({{"dev", [device] {
-                                                              return text_file(fmt::format(
-                                                                  "511:{}\n", device->vfio));
-                                                          }}});
-                             }}});
+    return fixed_directory(
+        {{fmt::format("vfio{}", device->vfio), [device] {
+              return fixed_directory(
+                  {{"dev", [device] { return text_file(fmt::format("511:{}\n", device->vfio)); }}});
+          }}});
 }
 
 Node iommu_group_link(const Device& device) {

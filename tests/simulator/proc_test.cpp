@@ -33,7 +33,9 @@ TEST(SimulatedProc, ShowsAProcessAsTheKernelDoes) {
         fields >> field;
     }
     EXPECT_EQ(field, "777");
-    EXPECT_EQ(read_file(sim.proc() + "/4242/cmdline"), std::string("qemu-system-x86_64\0-uuid\0" "0b1c\0", 30));
+    EXPECT_EQ(read_file(sim.proc() + "/4242/cmdline"), std::string("qemu-system-x86_64\0-uuid\0"
+                                                                   "0b1c\0",
+                                                                   30));
     EXPECT_THAT(read_file(sim.proc() + "/4242/status"), HasSubstr("State:\tR (running)\n"));
     EXPECT_EQ(read_file(sim.proc() + "/4242/comm"), "CPU 0) S 1 (x\n");
     EXPECT_EQ(entries(sim.proc() + "/4242/task"), 1U);

@@ -23,7 +23,8 @@ std::optional<int> number_named(std::string_view name) {
     return number;
 }
 
-template <typename Map> std::vector<std::string> numbers(const Map& map) {
+template <typename Map>
+std::vector<std::string> numbers(const Map& map) {
     std::vector<std::string> names;
     names.reserve(map.size());
     for (const auto& [number, value] : map) {
@@ -33,10 +34,11 @@ template <typename Map> std::vector<std::string> numbers(const Map& map) {
 }
 
 std::string stat_line(const Process& process, pid_t tid, const Task& task) {
-    return fmt::format("{} ({}) {} {} {} {} 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 {} 0 {} 0 0 "
-                       "18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
-                       tid, task.comm, task.state, process.parent, process.pid, process.pid,
-                       process.tasks.size(), process.start_time);
+    return fmt::format(
+        "{} ({}) {} {} {} {} 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 {} 0 {} 0 0 "
+        "18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+        tid, task.comm, task.state, process.parent, process.pid, process.pid, process.tasks.size(),
+        process.start_time);
 }
 
 std::string_view state_name(char state) {
@@ -57,11 +59,12 @@ std::string_view state_name(char state) {
 }
 
 std::string status_text(const Process& process, pid_t tid, const Task& task) {
-    return fmt::format("Name:\t{}\nUmask:\t0022\nState:\t{} ({})\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t{}\n"
-                       "TracerPid:\t0\nUid:\t{}\t{}\t{}\t{}\nGid:\t{}\t{}\t{}\t{}\nThreads:\t{}\n",
-                       task.comm, task.state, state_name(task.state), process.pid, tid, process.parent,
-                       process.uid, process.uid, process.uid, process.uid, process.uid, process.uid,
-                       process.uid, process.uid, process.tasks.size());
+    return fmt::format(
+        "Name:\t{}\nUmask:\t0022\nState:\t{} ({})\nTgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t{}\n"
+        "TracerPid:\t0\nUid:\t{}\t{}\t{}\t{}\nGid:\t{}\t{}\t{}\t{}\nThreads:\t{}\n",
+        task.comm, task.state, state_name(task.state), process.pid, tid, process.parent,
+        process.uid, process.uid, process.uid, process.uid, process.uid, process.uid, process.uid,
+        process.uid, process.tasks.size());
 }
 
 bool has_files(const Task& task) {
@@ -94,11 +97,13 @@ Node fd_directory(const ProcessPtr& process, pid_t tid) {
 }
 
 std::vector<std::pair<std::string, std::function<Node()>>> task_entries(const ProcessPtr& process,
-                                                                         pid_t tid) {
+                                                                        pid_t tid) {
     const auto task = [process, tid] { return process->tasks.at(tid); };
     return {
-        {"stat", [=] { return labelled(text_file(stat_line(*process, tid, task())), "proc/stat"); }},
-        {"status", [=] { return labelled(text_file(status_text(*process, tid, task())), "proc/status"); }},
+        {"stat",
+         [=] { return labelled(text_file(stat_line(*process, tid, task())), "proc/stat"); }},
+        {"status",
+         [=] { return labelled(text_file(status_text(*process, tid, task())), "proc/status"); }},
         {"comm", [=] { return labelled(text_file(task().comm + "\n"), "proc/comm"); }},
         {"cmdline",
          [=] {
@@ -131,8 +136,9 @@ Node process_directory(const ProcessPtr& process) {
 
 Node proc_sys_directory(Host& host) {
     const auto random = [&host] {
-        return fixed_directory(
-            {{"boot_id", [&host] { return file([&host]() -> Text { return host.boot_id + "\n"; }); }}});
+        return fixed_directory({{"boot_id", [&host] {
+                                     return file([&host]() -> Text { return host.boot_id + "\n"; });
+                                 }}});
     };
     const auto kernel = [&host, random] {
         return fixed_directory(

@@ -22,7 +22,8 @@ std::optional<std::string> take(std::map<std::string, std::string>& pairs, const
     return node.empty() ? std::nullopt : std::optional(std::move(node.mapped()));
 }
 
-Done take_number(std::map<std::string, std::string>& pairs, const std::string& key, std::uint64_t& value) {
+Done take_number(std::map<std::string, std::string>& pairs, const std::string& key,
+                 std::uint64_t& value) {
     const auto text = take(pairs, key);
     const auto number = text ? parse_number(*text) : std::optional(value);
     if (!number) {
@@ -34,7 +35,8 @@ Done take_number(std::map<std::string, std::string>& pairs, const std::string& k
 
 Done take_state(std::map<std::string, std::string>& pairs, char& state) {
     const auto text = take(pairs, "state");
-    if (text && (text->size() != 1 || std::string_view("RSDTZX").find((*text)[0]) == std::string_view::npos)) {
+    if (text && (text->size() != 1 ||
+                 std::string_view("RSDTZX").find((*text)[0]) == std::string_view::npos)) {
         return refused(fmt::format("a state is one of R S D T Z X, not '{}'", *text));
     }
     state = text ? (*text)[0] : state;
@@ -73,7 +75,8 @@ void drop_fd(Host& host, Process& process, int number) {
     process.fds.erase(found);
 }
 
-/// "group:DEVICE" and "cdev:DEVICE" stand for the paths of that device's nodes, also with what follows a blank.
+/// "group:DEVICE" and "cdev:DEVICE" stand for the paths of that device's nodes, also with what
+/// follows a blank.
 tl::expected<std::string, std::string> fd_target(Host& host, const std::string& text) {
     const auto colon = text.find(':');
     const auto kind = text.substr(0, colon);
@@ -85,7 +88,8 @@ tl::expected<std::string, std::string> fd_target(Host& host, const std::string& 
     if (device->vfio < 0) {
         return refused(fmt::format("{} has no VFIO nodes", device->name));
     }
-    return host.node_path(*device, kind == "group" ? VfioNode::group : VfioNode::cdev) + text.substr(blank);
+    return host.node_path(*device, kind == "group" ? VfioNode::group : VfioNode::cdev) +
+           text.substr(blank);
 }
 
 Done process_add(Host& host, Arguments& a) {
@@ -202,7 +206,8 @@ Done process_crowd(Host& host, Arguments& a) {
 
 std::vector<Command> process_commands() {
     return {
-        {"process-add", "PID [comm=TEXT] [cmdline=TEXT] [start=TICKS] [state=S] [ppid=PID] [uid=UID]",
+        {"process-add",
+         "PID [comm=TEXT] [cmdline=TEXT] [start=TICKS] [state=S] [ppid=PID] [uid=UID]",
          process_add},
         {"process-fd", "PID FD PATH|group:DEVICE|cdev:DEVICE|file|close", process_fd},
         {"process-thread", "PID TID [comm=TEXT] [state=S]", process_thread},

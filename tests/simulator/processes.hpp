@@ -30,11 +30,11 @@ struct Process {
     pid_t parent = 1;
     unsigned uid = 0;
     std::uint64_t start_time = 0;
-    std::string cmdline; ///< arguments, each ended by a NUL
-    Fds fds;             ///< of all tasks
+    std::string cmdline;         ///< arguments, each ended by a NUL
+    Fds fds;                     ///< of all tasks
     std::map<pid_t, Task> tasks; ///< the leader included
-    /// Counts down on each access below its directory; at 0 the process has vanished, though a listing of
-    /// /proc that was made before may still name it.
+    /// Counts down on each access below its directory; at 0 the process has vanished, though a
+    /// listing of /proc that was made before may still name it.
     std::optional<std::uint64_t> vanishes_after;
 
     [[nodiscard]] bool vanished() const { return vanishes_after && *vanishes_after == 0; }

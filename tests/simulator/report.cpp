@@ -29,8 +29,9 @@ std::string holders_text(const Holders& holders) {
     if (!holders.held()) {
         return "";
     }
-    std::string text = fmt::format(" group_opens={} cdev_opens={}", holders.group_opens + holders.group_fakes,
-                                   holders.cdev_opens + holders.cdev_fakes);
+    std::string text =
+        fmt::format(" group_opens={} cdev_opens={}", holders.group_opens + holders.group_fakes,
+                    holders.cdev_opens + holders.cdev_fakes);
     for (const auto& [pid, count] : holders.pids) {
         text += fmt::format(" holder={}", pid);
     }
@@ -41,8 +42,9 @@ std::string vgpu_text(const Vgpu& vgpu) {
     if (vgpu.type == nullptr) {
         return " type=0";
     }
-    return fmt::format(" type={} name=\"{}\" placement={} params=\"{}\"{}", vgpu.type->id, vgpu.type->name,
-                       vgpu.placement.id, vgpu.params, vgpu.placement.forced ? " forced" : "");
+    return fmt::format(" type={} name=\"{}\" placement={} params=\"{}\"{}", vgpu.type->id,
+                       vgpu.type->name, vgpu.placement.id, vgpu.params,
+                       vgpu.placement.forced ? " forced" : "");
 }
 
 std::string faults_text(const Misbehaviour& faults) {
@@ -55,18 +57,20 @@ std::string faults_text(const Misbehaviour& faults) {
     add("ignore_resets", faults.ignore_resets);
     add("stale_reads", faults.stale_reads);
     add("lies", faults.lie.reads);
-    text += faults.block == Block::none ? "" : faults.block == Block::hard ? " blocked=hard" : " blocked";
+    text += faults.block == Block::none   ? ""
+            : faults.block == Block::hard ? " blocked=hard"
+                                          : " blocked";
     return text + (faults.wedged ? " wedged" : "");
 }
 
 std::string device_text(std::string_view kind, const Device& device, const std::string& vgpu) {
-    return fmt::format("{} {} group={} vfio={}{}{}{}\n", kind, device.name, device.group, device.vfio, vgpu,
-                       holders_text(device.holders), faults_text(device.faults));
+    return fmt::format("{} {} group={} vfio={}{}{}{}\n", kind, device.name, device.group,
+                       device.vfio, vgpu, holders_text(device.holders), faults_text(device.faults));
 }
 
 bool has_something_to_say(const Vf& vf) {
-    return vf.vgpu.type != nullptr || vf.broken || vf.holders.held() || !vf.counters.all().empty() ||
-           !faults_text(vf.faults).empty();
+    return vf.vgpu.type != nullptr || vf.broken || vf.holders.held() ||
+           !vf.counters.all().empty() || !faults_text(vf.faults).empty();
 }
 
 std::string counters_text(const std::string& prefix, const Counters& counters) {
@@ -82,10 +86,11 @@ std::string gpu_text(const Gpu& gpu) {
     auto text = fmt::format(
         "gpu {} model={} framework={} driver={} group={} vfs={} total_vfs={} vgpus={} used_mib={} "
         "framebuffer_mib={} mixed={} mig={} instances={} leaks={}{}{}\n",
-        gpu.name, gpu.model, framework_name(gpu.framework), gpu.driver.empty() ? "none" : gpu.driver,
-        gpu.group, gpu.vfs.size(), gpu.total_vfs, capacity.count(), capacity.used_mib(), gpu.framebuffer_mib,
-        on_off(capacity.mixed()), on_off(capacity.mig()), capacity.instances(), gpu.leaks.size(),
-        holders_text(gpu.holders), faults_text(gpu.faults));
+        gpu.name, gpu.model, framework_name(gpu.framework),
+        gpu.driver.empty() ? "none" : gpu.driver, gpu.group, gpu.vfs.size(), gpu.total_vfs,
+        capacity.count(), capacity.used_mib(), gpu.framebuffer_mib, on_off(capacity.mixed()),
+        on_off(capacity.mig()), capacity.instances(), gpu.leaks.size(), holders_text(gpu.holders),
+        faults_text(gpu.faults));
     for (const auto& vf : gpu.vfs) {
         if (has_something_to_say(*vf)) {
             text += device_text("vf", *vf, vgpu_text(vf->vgpu) + (vf->broken ? " broken" : ""));
@@ -98,8 +103,9 @@ std::string fault_text(const Fault& fault) {
     const std::string_view data = fault.data == Fault::Data::zero    ? "-zero"
                                   : fault.data == Fault::Data::other ? "-other"
                                                                      : "";
-    return fmt::format("fault {}{}{} {}{} {} left={}{}\n", fault.device, fault.device.empty() ? "" : " ",
-                       fault.file, to_string(fault.operation), data, errno_name(fault.error),
+    return fmt::format("fault {}{}{} {}{} {} left={}{}\n", fault.device,
+                       fault.device.empty() ? "" : " ", fault.file, to_string(fault.operation),
+                       data, errno_name(fault.error),
                        fault.left == Fault::always ? "always" : fmt::format("{}", fault.left),
                        fault.after ? " after" : "");
 }
@@ -118,7 +124,8 @@ std::string report(const Host& host) {
     }
     for (const auto& [uuid, mdev] : host.inventory.mdevs()) {
         const auto parent = mdev->parent.lock();
-        text += device_text("mdev", *mdev, fmt::format(" parent={}{}", parent->name, vgpu_text(mdev->vgpu)));
+        text += device_text("mdev", *mdev,
+                            fmt::format(" parent={}{}", parent->name, vgpu_text(mdev->vgpu)));
     }
     for (const auto& [pid, process] : host.processes) {
         text += fmt::format("process {} \"{}\" tasks={} fds={}\n", pid, process->tasks.at(pid).comm,

@@ -13,14 +13,16 @@ namespace vgpu::simulator {
 namespace {
 
 /// A directory of links to the devices of a map, as bus and class directories are.
-template <typename Map> Node links_directory(const Map& devices, std::string directory_path) {
+template <typename Map>
+Node links_directory(const Map& devices, std::string directory_path) {
     return directory(
         [&devices, directory_path](const std::string& name) -> std::optional<Node> {
             const auto found = devices.find(name);
             if (found == devices.end()) {
                 return std::nullopt;
             }
-            return labelled(link(relative_link(directory_path, found->second->path)), directory_path);
+            return labelled(link(relative_link(directory_path, found->second->path)),
+                            directory_path);
         },
         [&devices]() -> Names { return keys(devices); });
 }
@@ -95,7 +97,8 @@ Node mdev_bus_directory(Host& host) {
             if (!function || !Inventory::is_mdev_parent(*function)) {
                 return std::nullopt;
             }
-            return labelled(link(relative_link("class/mdev_bus", function->path)), "class/mdev_bus");
+            return labelled(link(relative_link("class/mdev_bus", function->path)),
+                            "class/mdev_bus");
         },
         [&host]() -> Names {
             std::vector<std::string> names;
@@ -117,13 +120,14 @@ bool has_mdev_framework(const Host& host) {
 
 Node group_directory(const std::shared_ptr<Device>& device) {
     const auto path = fmt::format("kernel/iommu_groups/{}/devices", device->group);
-    return fixed_directory(
-        {{"devices",
-          [device, path] {
-              return fixed_directory(
-                  {{device->name, [device, path] { return link(relative_link(path, device->path)); }}});
-          }},
-         {"type", [] { return text_file("DMA-FQ\n"); }}});
+    return fixed_directory({{"devices",
+                             [device, path] {
+                                 return fixed_directory(
+                                     {{device->name, [device, path] {
+                                           return link(relative_link(path, device->path));
+                                       }}});
+                             }},
+                            {"type", [] { return text_file("DMA-FQ\n"); }}});
 }
 
 Node iommu_groups_directory(Host& host) {
@@ -134,8 +138,9 @@ Node iommu_groups_directory(Host& host) {
             const auto found = std::from_chars(name.data(), end, number).ptr == end
                                    ? host.inventory.groups().find(number)
                                    : host.inventory.groups().end();
-            return found == host.inventory.groups().end() ? std::nullopt
-                                                          : std::optional(group_directory(found->second));
+            return found == host.inventory.groups().end()
+                       ? std::nullopt
+                       : std::optional(group_directory(found->second));
         },
         [&host]() -> Names {
             std::vector<std::string> names;
@@ -168,12 +173,14 @@ Node devices_directory(Host& host, const std::string& path) {
 
 Node pci_bus(Host& host) {
     const auto drivers = [&host] {
-        return fixed_directory({{"nvidia", [&host] { return driver_directory(host, "nvidia"); }},
-                                {"vfio-pci", [&host] { return driver_directory(host, "vfio-pci"); }},
-                                {"pcieport", [&host] { return driver_directory(host, "pcieport"); }}});
+        return fixed_directory(
+            {{"nvidia", [&host] { return driver_directory(host, "nvidia"); }},
+             {"vfio-pci", [&host] { return driver_directory(host, "vfio-pci"); }},
+             {"pcieport", [&host] { return driver_directory(host, "pcieport"); }}});
     };
     return fixed_directory(
-        {{"devices", [&host] { return links_directory(host.inventory.functions(), "bus/pci/devices"); }},
+        {{"devices",
+          [&host] { return links_directory(host.inventory.functions(), "bus/pci/devices"); }},
          {"drivers", drivers}});
 }
 
@@ -185,23 +192,27 @@ Node mdev_bus(Host& host) {
                                  }}});
     };
     return fixed_directory(
-        {{"devices", [&host] { return links_directory(host.inventory.mdevs(), "bus/mdev/devices"); }},
+        {{"devices",
+          [&host] { return links_directory(host.inventory.mdevs(), "bus/mdev/devices"); }},
          {"drivers", drivers}});
 }
 
 Node modules_directory(Host& host) {
-    return fixed_directory({{"nvidia", [&host] {
-                                 return fixed_directory(
-                                     {{"version",
-                                       [&host] { return text_file(host.settings.driver_version + "\n"); }},
-                                      {"initstate", [] { return text_file("live\n"); }}});
-                             }},
-                            {"vfio", [] { return fixed_directory({}); }},
-                            {"vfio_pci", [] { return fixed_directory({}); }}});
+    return fixed_directory(
+        {{"nvidia",
+          [&host] {
+              return fixed_directory(
+                  {{"version", [&host] { return text_file(host.settings.driver_version + "\n"); }},
+                   {"initstate", [] { return text_file("live\n"); }}});
+          }},
+         {"vfio", [] { return fixed_directory({}); }},
+         {"vfio_pci", [] { return fixed_directory({}); }}});
 }
 
 Node class_directory(Host& host) {
-    const auto iommu = [] { return fixed_directory({{"dmar0", [] { return fixed_directory({}); }}}); };
+    const auto iommu = [] {
+        return fixed_directory({{"dmar0", [] { return fixed_directory({}); }}});
+    };
     std::vector<std::pair<std::string, std::function<Node()>>> entries{{"iommu", iommu}};
     if (has_mdev_framework(host)) {
         entries.emplace_back("mdev_bus", [&host] { return mdev_bus_directory(host); });
@@ -221,7 +232,8 @@ Node sys_tree(Host& host) {
         return fixed_directory(std::move(entries));
     };
     const auto kernel = [&host] {
-        return fixed_directory({{"iommu_groups", [&host] { return iommu_groups_directory(host); }}});
+        return fixed_directory(
+            {{"iommu_groups", [&host] { return iommu_groups_directory(host); }}});
     };
     return fixed_directory({{"bus", bus},
                             {"class", [&host] { return class_directory(host); }},

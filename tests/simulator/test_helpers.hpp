@@ -2,8 +2,9 @@
 
 #include "tests/support/simulator.hpp"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
+
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,6 +43,16 @@ inline int write_type(const Simulator& sim, std::string_view vf, std::string_vie
     return write_attribute(type_file(sim, vf), id);
 }
 
+/// Why the simulator refuses a command; "" when it does not.
+inline std::string reason(const Simulator& sim, std::string_view command) {
+    try {
+        sim.control(command);
+        return "";
+    } catch (const std::runtime_error& error) {
+        return error.what();
+    }
+}
+
 /// A descriptor, or minus the errno of the open.
 inline int try_open(const std::string& path) {
     const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -49,7 +60,8 @@ inline int try_open(const std::string& path) {
 }
 
 /// Looks again until `condition` holds; false if it does not within half a minute.
-template <typename Condition> bool eventually(Condition condition) {
+template <typename Condition>
+bool eventually(Condition condition) {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (!condition()) {
         if (std::chrono::steady_clock::now() > limit) {
@@ -65,7 +77,8 @@ class Writer {
 public:
     Writer(const std::string& path, std::string_view text) : pid_(fork()) {
         if (pid_ == 0) {
-            // Whatever the test does later, a blocked writer must not outlive it.
+            // Nothing that the test holds open is to stay open here.
+            close_range(3, ~0U, 0);
             _exit(write_attribute(path, text));
         }
     }
@@ -79,7 +92,11 @@ public:
     Writer& operator=(const Writer&) = delete;
 
     void signal(int number) const { kill(pid_, number); }
-    [[nodiscard]] bool running() const { return waitpid(pid_, nullptr, WNOHANG | WNOWAIT) == 0; }
+    [[nodiscard]] bool running() const {
+        siginfo_t info{};
+        waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+        return info.si_pid == 0;
+    }
     /// Exit status, or minus the signal that ended it.
     int wait() {
         int status = 0;

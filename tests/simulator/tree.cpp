@@ -24,8 +24,10 @@ bool ends_with_parts(std::string_view path, std::string_view parts) {
            (path.size() == parts.size() || path[path.size() - parts.size() - 1] == '/');
 }
 
-template <typename Map> auto overlay(const Map& map, std::string_view path) {
-    return std::ranges::find_if(map, [&](const auto& entry) { return ends_with_parts(path, entry.first); });
+template <typename Map>
+auto overlay(const Map& map, std::string_view path) {
+    return std::ranges::find_if(
+        map, [&](const auto& entry) { return ends_with_parts(path, entry.first); });
 }
 
 Shape shape_of(const Node& node, std::string_view path) {
@@ -42,7 +44,8 @@ bool apply_overlays(Node& node, std::string_view path) {
     if (shape == Shape::absent) {
         return false;
     }
-    if (shape == Shape::directory || (shape == Shape::empty && node.kind == Node::Kind::directory)) {
+    if (shape == Shape::directory ||
+        (shape == Shape::empty && node.kind == Node::Kind::directory)) {
         auto device = node.device;
         node = fixed_directory({});
         node.device = std::move(device);
@@ -71,8 +74,8 @@ Node fixed_directory(std::vector<std::pair<std::string, std::function<Node()>>> 
     const auto shared = std::make_shared<decltype(entries)>(std::move(entries));
     return directory(
         [shared](const std::string& name) -> std::optional<Node> {
-            const auto found =
-                std::ranges::find_if(*shared, [&](const auto& entry) { return entry.first == name; });
+            const auto found = std::ranges::find_if(
+                *shared, [&](const auto& entry) { return entry.first == name; });
             return found == shared->end() ? std::nullopt : std::optional(found->second());
         },
         [shared]() -> Names { return keys(*shared); });
@@ -120,7 +123,8 @@ Names Tree::list(const Node& node, std::string_view path) const {
         return shape_of(node, std::string(path) + "/" + name) == Shape::absent;
     });
     if (const auto seed = host_.settings.shuffle; seed != 0) {
-        std::ranges::sort(*names, {}, [&](const std::string& name) { return hash(name, hash_start ^ seed); });
+        std::ranges::sort(*names, {},
+                          [&](const std::string& name) { return hash(name, hash_start ^ seed); });
     }
     return names;
 }

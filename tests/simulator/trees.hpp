@@ -25,7 +25,8 @@ Node iommu_group_link(const Device& device);
 Node fixed_directory(std::vector<std::pair<std::string, std::function<Node()>>> entries);
 
 /// The names a map is indexed by.
-template <typename Map> std::vector<std::string> keys(const Map& map) {
+template <typename Map>
+std::vector<std::string> keys(const Map& map) {
     std::vector<std::string> names;
     names.reserve(map.size());
     for (const auto& [key, value] : map) {

@@ -135,10 +135,12 @@ int write_params(Host& host, Call& call, Vf& vf, std::string_view text) {
 
 /// A file of the VF; ENODEV once the VF is gone, as for an attribute that was removed while open.
 Node attribute(const VfFile& f, Text (*read)(Vf&)) {
-    return file([vf = f.vf, read]() -> Text { return vf->gone ? Text(tl::unexpect, ENODEV) : read(*vf); });
+    return file(
+        [vf = f.vf, read]() -> Text { return vf->gone ? Text(tl::unexpect, ENODEV) : read(*vf); });
 }
 
-Node attribute(const VfFile& f, Text (*read)(Vf&), int (*write)(Host&, Call&, Vf&, std::string_view)) {
+Node attribute(const VfFile& f, Text (*read)(Vf&),
+               int (*write)(Host&, Call&, Vf&, std::string_view)) {
     Node node = attribute(f, read);
     node.mode = 0644;
     node.write = [&host = f.host, vf = f.vf, write](Call& call, std::string_view text) {
@@ -171,8 +173,9 @@ constexpr Entry<VfFile> entries[] = {
      }},
     {"warm_update", [](const VfFile&) { return true; },
      [](const VfFile& f) {
-         Node node = attribute(f, [](Vf&) { return Text("0\n"); },
-                               [](Host&, Call&, Vf&, std::string_view) { return EPERM; });
+         Node node = attribute(
+             f, [](Vf&) { return Text("0\n"); },
+             [](Host&, Call&, Vf&, std::string_view) { return EPERM; });
          return node;
      }},
 };

@@ -20,8 +20,10 @@ constexpr auto second = "0000:41:00.5";
 TEST(SimulatedVf, LooksFreeBeforeAnythingIsWritten) {
     const Simulator sim;
     EXPECT_EQ(read_file(type_file(sim, first)), "0\n");
-    EXPECT_THAT(creatable(sim, first), StartsWith(std::string(header) + "1145  : NVIDIA L40S-1B\n"));
-    EXPECT_THAT(creatable(sim, first), EndsWith("1166  : NVIDIA L40S-48A\n2164  : NVIDIA L40S-3B\n"));
+    EXPECT_THAT(creatable(sim, first),
+                StartsWith(std::string(header) + "1145  : NVIDIA L40S-1B\n"));
+    EXPECT_THAT(creatable(sim, first),
+                EndsWith("1166  : NVIDIA L40S-48A\n2164  : NVIDIA L40S-3B\n"));
     EXPECT_EQ(read_error(attribute(sim, first, "nvidia/gpu_instance_id")), ENXIO);
     EXPECT_EQ(read_error(attribute(sim, first, "nvidia/placement_id")), ENXIO);
     EXPECT_EQ(read_file(attribute(sim, first, "nvidia/vgpu_params")), "\n");
@@ -62,7 +64,8 @@ TEST(SimulatedVf, LosesItsTypeToARefusedWrite) {
 TEST(SimulatedVf, IsFreeAgainAfterAWriteOfZero) {
     const Simulator sim;
     ASSERT_EQ(write_type(sim, first, "1150\n"), 0);
-    ASSERT_EQ(write_attribute(attribute(sim, first, "nvidia/vgpu_params"), "frame_rate_limiter=0\n"), 0);
+    ASSERT_EQ(
+        write_attribute(attribute(sim, first, "nvidia/vgpu_params"), "frame_rate_limiter=0\n"), 0);
     EXPECT_EQ(read_file(attribute(sim, first, "nvidia/vgpu_params")), "frame_rate_limiter=0\n");
     ASSERT_EQ(write_type(sim, first, "0"), 0);
     EXPECT_EQ(sim.type(first), 0U);
@@ -98,11 +101,13 @@ TEST(SimulatedVf, AttributesHaveTheModesOfSysfs) {
     const auto readable = attribute(sim, first, "nvidia/creatable_vgpu_types");
     EXPECT_EQ(write_attribute(readable, "1"), EACCES);
     EXPECT_EQ(std::filesystem::status(readable).permissions(), std::filesystem::perms(0444));
-    EXPECT_EQ(std::filesystem::status(type_file(sim, first)).permissions(), std::filesystem::perms(0644));
+    EXPECT_EQ(std::filesystem::status(type_file(sim, first)).permissions(),
+              std::filesystem::perms(0644));
     EXPECT_EQ(open((sim.sysfs() + "/new").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644), -1);
     EXPECT_EQ(errno, EACCES);
     // The shell truncates what it redirects to.
-    const int file = open(type_file(sim, first).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    const int file =
+        open(type_file(sim, first).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     ASSERT_GE(file, 0);
     EXPECT_EQ(write(file, "1150\n", 5), 5);
     close(file);
@@ -119,7 +124,8 @@ TEST(SimulatedVf, ShowsItsPlaceInTheHostAsSysfsDoes) {
     EXPECT_EQ(fs::read_symlink(vf + "/driver").string(), "../../../../bus/pci/drivers/nvidia");
     EXPECT_EQ(fs::canonical(sim.device("0000:41:00.0") + "/virtfn0"), fs::canonical(vf));
     EXPECT_TRUE(fs::exists(sim.sysfs() + "/kernel/iommu_groups/" +
-                           fs::read_symlink(vf + "/iommu_group").filename().string() + "/devices/" + first));
+                           fs::read_symlink(vf + "/iommu_group").filename().string() + "/devices/" +
+                           first));
     EXPECT_TRUE(fs::exists(vf + "/driver/0000:41:00.0"));
     EXPECT_FALSE(fs::exists(vf + "/sriov_totalvfs"));
     EXPECT_FALSE(fs::exists(sim.device("0000:41:00.0") + "/nvidia"));
@@ -145,14 +151,16 @@ TEST(SimulatedVf, PutsVfsWhereSriovWould) {
     EXPECT_TRUE(fs::exists(sim.device("10000:e2:05.7")));
     EXPECT_EQ(read_file(sim.device("10000:e1:00.4") + "/numa_node"), "-1\n");
     EXPECT_EQ(read_file(sim.device("10000:e1:00.0") + "/numa_node"), "1\n");
-    EXPECT_THAT(creatable(sim, "0001:c8:00.2"), HasSubstr("1519  : NVIDIA RTX Pro 6000 Blackwell DC-3Q\n"));
+    EXPECT_THAT(creatable(sim, "0001:c8:00.2"),
+                HasSubstr("1519  : NVIDIA RTX Pro 6000 Blackwell DC-3Q\n"));
 }
 
 TEST(SimulatedVf, ServesFourThousandVfs) {
     const Simulator sim({.gpus = 8, .vfs = 512, .arguments = {}, .config = {}});
     std::set<std::string> groups;
     std::size_t vfs = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(sim.sysfs() + "/bus/pci/devices")) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(sim.sysfs() + "/bus/pci/devices")) {
         if (std::filesystem::exists(entry.path() / "physfn")) {
             ++vfs;
             groups.insert(std::filesystem::read_symlink(entry.path() / "iommu_group").filename());

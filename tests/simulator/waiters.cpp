@@ -22,8 +22,8 @@ namespace {
 
 constexpr auto recheck = std::chrono::milliseconds(20);
 
-/// True if SIGKILL is pending for the thread, or it is gone. FUSE says only that some signal came, and only
-/// for the first one; a driver that waits killably cares for SIGKILL alone.
+/// True if SIGKILL is pending for the thread, or it is gone. FUSE says only that some signal came,
+/// and only for the first one; a driver that waits killably cares for SIGKILL alone.
 bool is_killed(pid_t thread) {
     std::ifstream status(fmt::format("/proc/{}/status", thread));
     if (!status) {
@@ -58,7 +58,8 @@ private:
     int fd_;
 };
 
-/// Sleeps on `fd`; libfuse's signal for an interrupted request is let in only here, so none is missed.
+/// Sleeps on `fd`; libfuse's signal for an interrupted request is let in only here, so none is
+/// missed.
 bool sleep_on(int fd, std::optional<std::chrono::nanoseconds> time) {
     sigset_t mask;
     pthread_sigmask(SIG_SETMASK, nullptr, &mask);

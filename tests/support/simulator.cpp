@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
@@ -21,15 +21,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A mount whose program was killed answers ENOTCONN to everything.
+constexpr std::string_view prefix = "vgpu-simulator-";
+
+/// The directories of test runs that are dead, which they could not remove. Their names hold the
+/// process id: what runs beside this process is not touched. A mount whose program was killed
+/// answers ENOTCONN to everything.
 void clean_leftovers() {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(fs::temp_directory_path(), ignored)) {
-        const auto mount = entry.path() / "host";
-        struct stat status {};
-        if (entry.path().filename().string().starts_with("vgpu-simulator-") &&
-            ::stat(mount.c_str(), &status) != 0 && errno == ENOTCONN) {
-            umount2(mount.c_str(), MNT_DETACH);
+        const auto name = entry.path().filename().string();
+        if (!name.starts_with(prefix)) {
+            continue;
+        }
+        const auto owner =
+            static_cast<pid_t>(std::strtol(name.c_str() + prefix.size(), nullptr, 10));
+        if (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH) {
+            umount2((entry.path() / "host").c_str(), MNT_DETACH);
             fs::remove_all(entry.path(), ignored);
         }
     }
@@ -67,7 +74,8 @@ int link_number(const std::string& path) {
 
 } // namespace
 
-Simulator::Simulator(const SimulatorOptions& options) {
+Simulator::Simulator(const SimulatorOptions& options)
+    : directory_(std::string(prefix) + std::to_string(getpid())) {
     clean_leftovers();
     for (const auto& path : {mount(), state(), runtime(), libvirt_run()}) {
         fs::create_directory(path);
@@ -169,7 +177,8 @@ std::string Simulator::cdev_node(std::string_view name) const {
 }
 
 std::uint32_t Simulator::type(std::string_view vf) const {
-    return static_cast<std::uint32_t>(std::stoul(read_file(device(vf) + "/nvidia/current_vgpu_type")));
+    return static_cast<std::uint32_t>(
+        std::stoul(read_file(device(vf) + "/nvidia/current_vgpu_type")));
 }
 
 std::string Simulator::write_config(std::string_view more, std::string_view proc_root) const {

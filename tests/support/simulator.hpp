@@ -15,13 +15,13 @@ struct SimulatorOptions {
     unsigned gpus = 2;
     unsigned vfs = 8;                   ///< of each GPU
     std::vector<std::string> arguments; ///< more options of vgpu-simulator
-    std::string config;                 ///< lines of its configuration; replaces gpus and vfs when not empty
+    std::string config; ///< lines of its configuration; replaces gpus and vfs when not empty
 };
 
 /// A running vgpu-simulator on a fresh mount, beside plain directories for everything else that a
-/// virt-vgpu configuration names. The program ends with this object, and with this process if that is killed;
-/// mounts that killed test runs left are cleaned when the next one starts.
-/// Everything throws std::runtime_error with a reason when it cannot be done.
+/// virt-vgpu configuration names. The program ends with this object, and with this process if that
+/// is killed; mounts that killed test runs left are cleaned when the next one starts. Everything
+/// throws std::runtime_error with a reason when it cannot be done.
 class Simulator {
 public:
     explicit Simulator(const SimulatorOptions& options = {});
@@ -39,12 +39,13 @@ public:
     /// The directory that holds all of these.
     [[nodiscard]] std::string directory() const { return directory_.path().string(); }
 
-    /// Carries out one command of the control file; throws with the simulator's own reason if it is refused.
+    /// Carries out one command of the control file; throws with the simulator's own reason if it is
+    /// refused.
     void control(std::string_view command) const;
     /// The text of the control file.
     [[nodiscard]] std::string report() const;
-    /// A counter of the whole host ("writes_while_open") or of a device ("0000:41:00.4.resets"). 0 when
-    /// nothing was counted under that name.
+    /// A counter of the whole host ("writes_while_open") or of a device ("0000:41:00.4.resets"). 0
+    /// when nothing was counted under that name.
     [[nodiscard]] std::uint64_t counter(std::string_view name) const;
 
     /// The directory of a PCI function or mdev in sysfs, by the link in bus/.
@@ -55,9 +56,11 @@ public:
     /// What current_vgpu_type of a VF reads.
     [[nodiscard]] std::uint32_t type(std::string_view vf) const;
 
-    /// Writes a virt-vgpu configuration that has all its roots here and returns its path. `more` is added at
-    /// the end (tables other than [paths]); `proc` replaces the simulated /proc, e.g. by "/proc".
-    [[nodiscard]] std::string write_config(std::string_view more = {}, std::string_view proc = {}) const;
+    /// Writes a virt-vgpu configuration that has all its roots here and returns its path. `more` is
+    /// added at the end (tables other than [paths]); `proc` replaces the simulated /proc, e.g. by
+    /// "/proc".
+    [[nodiscard]] std::string write_config(std::string_view more = {},
+                                           std::string_view proc = {}) const;
 
     [[nodiscard]] pid_t pid() const { return pid_; }
     /// Ends the program with SIGTERM and returns its exit status; -1 if it was killed.
@@ -66,7 +69,7 @@ public:
 private:
     void start(const std::vector<std::string>& arguments);
 
-    TempDir directory_{"vgpu-simulator"};
+    TempDir directory_;
     pid_t pid_ = -1;
 };
 

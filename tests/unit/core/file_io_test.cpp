@@ -84,11 +84,15 @@ TEST(ReadDescriptor, TakesUpAnInterruptedRead) {
     UniqueFd writing(ends[1]);
 
     std::optional<Result<std::string>> content;
-    std::thread reader([&] { content = read_descriptor(reading.get(), "pipe", 100); });
+    std::atomic<bool> ended = false;
+    std::thread reader([&] {
+        content = read_descriptor(reading.get(), "pipe", 100);
+        ended = true;
+    });
     for (int sent = 0; sent < 50; ++sent) {
         const int seen = signals_seen;
         ::pthread_kill(reader.native_handle(), SIGUSR1);
-        while (signals_seen == seen) {
+        while (signals_seen == seen && !ended) {
             std::this_thread::yield();
         }
     }

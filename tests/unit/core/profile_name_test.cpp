@@ -64,7 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Sample{"DC-1-24QMEALL", {"DC", 1, 24, 'Q', "MEALL"}, 24576},
                     Sample{"DC-1-24QNOME", {"DC", 1, 24, 'Q', "NOME"}, 24576},
                     Sample{"  nvidia  l40s-4q ", {"l40s", 0, 4, 'Q', ""}, 4096},
-                    Sample{"NVIDIA Board-2000-8Q", {"Board-2000", 0, 8, 'Q', ""}, 8192}));
+                    Sample{"NVIDIA Board-2000-8Q", {"Board-2000", 0, 8, 'Q', ""}, 8192},
+                    Sample{"NVIDIA Board-0-8Q", {"Board-0", 0, 8, 'Q', ""}, 8192}));
 
 TEST(ProfileName, IsNoneWhenItDoesNotFollowTheGrammar) {
     for (const char* text : {"",

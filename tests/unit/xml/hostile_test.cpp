@@ -147,6 +147,16 @@ TEST(HostileXml, TenThousandHostdevsAreRead) {
         HasSubstr("10000 hostdevs have the alias ua-n"));
 }
 
+TEST(HostileXml, IgnoredMetadataIsNotedOnce) {
+    const std::string first =
+        "<v:devices xmlns:v='urn:virt-vgpu:domain:1'>" + times(50'000, "<v:x/>") + "</v:devices>";
+    std::string xml = domain_with(first, "");
+    xml = replaced(xml, "<domain ", "<domain xmlns:v='urn:virt-vgpu:domain:1' ");
+    xml = replaced(xml, "</metadata>",
+                   times(50'000, "<v:y/>\n") + "</metadata>" + times(50'000, "<metadata/>\n"));
+    EXPECT_EQ(value_of(read_domain(xml)).notes.size(), 2U);
+}
+
 TEST(HostileXml, EveryTruncationIsRefused) {
     for (const std::string& file : good_domain_files()) {
         const std::string whole = domain_file(file);

@@ -40,6 +40,8 @@ says() {
 	local text
 	for text; do grep -qiF -- "$text" "$tmp/said" || fail "nothing was said of '$text'" || return; done
 }
+# refused_by_hook DOMAIN: our hook refuses its start.
+refused_by_hook() { refused virsh start "$1" && says 'virt-vgpu: '; }
 new_uuid() { cat /proc/sys/kernel/random/uuid; }
 
 # ---- devices: a VF is named by its address, an mdev by its UUID ----

@@ -16,6 +16,15 @@ nothing_left() {
 	[[ -z $(virsh list --name) ]] || fail "left behind: a running domain"
 }
 
+# A VF that was taken from its driver refuses every type from then on; only new VFs help.
+renew_vfs() { # renew_vfs PF
+	local count
+	read -r count <"$1/sriov_numvfs"
+	echo 0 >"$1/sriov_numvfs"
+	echo "$count" >"$1/sriov_numvfs"
+	udevadm settle
+}
+
 # Takes the guest back to a clean state by force; quick if it is clean. Faults go first: they could block the rest.
 scrub() {
 	local vf type file name
@@ -29,6 +38,7 @@ scrub() {
 		: >"$tmp/faults"
 	fi
 	find "$hooks" -mindepth 1 ! -name virt-vgpu -delete
+	ln -sfn /usr/sbin/virt-vgpu-hook "$hooks/virt-vgpu"
 	rm -f "$config"
 	pkill -9 virtqemud
 	kill -0 "$(cat /run/libvirtd.pid 2>/dev/null)" 2>/dev/null || { libvirtd -d; within 60 virsh uri; }
@@ -41,6 +51,7 @@ scrub() {
 	pkill -9 qemu-system
 	within 60 not pgrep qemu-system
 	within 60 not pgrep virt-vgpu
+	for vf in "$pci"/*/physfn; do [[ ${vf%/*}/driver -ef /sys/bus/pci/drivers/nvidia ]] || renew_vfs "$vf"; done
 	for vf in "$debug"/*; do
 		vf=${vf##*/}
 		[[ -d $pci/$vf/nvidia ]] || continue

@@ -136,7 +136,7 @@ case_virtqemud_works_like_libvirtd() {
 	virsh start vm
 	serves "$vf" vm 4Q
 	vgpu_domain second "$vf" 4Q
-	refused virsh start second
+	refused_by_hook second
 	stop_daemon KILL
 	start_daemon
 	serves "$vf" vm 4Q

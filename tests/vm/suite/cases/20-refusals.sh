@@ -7,9 +7,9 @@ case_a_second_domain_is_refused_and_told_who_holds_the_device() {
 	vgpu_domain second "$vf" 4Q
 	virsh start owner
 	pid=$(qemu_pid owner)
-	refused virsh start second
+	refused_by_hook second
 	says "$vf" owner
-	same "$(wc -l <"$tmp/said")" 3 "lines of virsh's error (ours must be one line)"
+	same "$(grep -c . "$tmp/said")" 2 "lines of virsh's error, of which ours must be one"
 	serves "$vf" owner 4Q
 	same "$(qemu_pid owner)" "$pid" "QEMU of the owner"
 	virsh destroy owner
@@ -25,7 +25,7 @@ case_a_second_domain_on_an_mdev_is_refused() {
 	vgpu_domain owner "$uuid" 4Q
 	vgpu_domain second "$uuid" 4Q
 	virsh start owner
-	refused virsh start second
+	refused_by_hook second
 	says "$uuid" owner
 	serves "$uuid" owner 4Q
 	virsh destroy owner
@@ -36,10 +36,10 @@ case_a_clone_is_refused_until_it_is_assigned_its_own_device() {
 	vgpu_domain source "$vf" 4Q
 	virsh start source
 	clone_of source clone
-	refused virsh start clone
+	refused_by_hook clone
 	says "$vf" source
 	serves "$vf" source 4Q
-	virt-vgpu assign clone --profile 4Q
+	virt-vgpu assign clone --profile L40S-4Q
 	virsh start clone
 	running clone
 	serves "$vf" source 4Q
@@ -76,7 +76,7 @@ case_a_vf_that_libvirt_manages_is_refused() {
 	vgpu_domain ours "$vf" 4Q
 	plain_domain foreign "$(hostdev "$vf")"
 	for name in ours foreign; do
-		refused virsh start $name
+		refused_by_hook $name
 		says "$vf" managed
 		same "$(readlink "$pci/$vf/driver")" "$before" "driver of $vf"
 		is_free "$vf"
@@ -87,7 +87,7 @@ case_a_profile_that_cannot_be_created_is_refused_with_the_reason() {
 	vgpu_domain small "$sibling" 4Q
 	vgpu_domain big "$vf" 8Q
 	virsh start small
-	refused virsh start big
+	refused_by_hook big
 	says "$vf" 8Q
 	serves "$sibling" small 4Q
 	is_free "$vf"
@@ -99,7 +99,7 @@ case_a_profile_that_cannot_be_created_is_refused_with_the_reason() {
 
 case_an_unknown_profile_is_refused() {
 	vgpu_domain vm "$vf" 5Q
-	refused virsh start vm
+	refused_by_hook vm
 	says 5Q
 	is_free "$vf"
 }
@@ -109,13 +109,13 @@ case_a_request_without_its_hostdev_is_refused() {
 	uuid=$(new_uuid)
 	define_xml vm "$uuid" "<vgpu:devices xmlns:vgpu='urn:virt-vgpu:domain:1' domain='$uuid'>
 		<vgpu:device name='vgpu0' profile='NVIDIA L40S-4Q'/></vgpu:devices>" ''
-	refused virsh start vm
+	refused_by_hook vm
 	says "virt-vgpu assign"
 }
 
 case_a_vf_that_is_not_there_is_refused() {
 	vgpu_domain vm 0000:41:03.7 4Q
-	refused virsh start vm
+	refused_by_hook vm
 	says 0000:41:03.7
 	unclaimed 0000:41:03.7
 }
@@ -124,7 +124,7 @@ case_all_devices_of_a_domain_or_none() {
 	vgpu_domain owner "$sibling" 4Q
 	vgpu_domain greedy "$vf" 4Q "$sibling" 4Q
 	virsh start owner
-	refused virsh start greedy
+	refused_by_hook greedy
 	says "$sibling" owner
 	is_free "$vf"
 	virsh destroy owner
@@ -139,7 +139,7 @@ case_an_unreadable_claim_blocks_its_device_only() {
 	vgpu_domain other "$sibling" 4Q
 	mkdir -p "$claims"
 	echo '{"version": 2, "frame' >"$(claim_file "$vf")"
-	refused virsh start blocked
+	refused_by_hook blocked
 	says "$vf"
 	virsh start other
 	serves "$sibling" other 4Q

@@ -8,9 +8,9 @@ case_a_foreign_domain_keeps_its_vf_untouched() {
 	has_type "$vf" 4Q
 	same "$(open_count "$vf")" 1 "open handles of $vf"
 	vgpu_domain ours "$vf" 4Q
-	refused virsh start ours
+	refused_by_hook ours
 	says "$vf"
-	virt-vgpu assign ours --profile 4Q
+	virt-vgpu assign ours --profile L40S-4Q
 	virsh start ours
 	! unclaimed "$sibling" || note "assign chose $(jq -r 'select(.domain.name == "ours").device_path' "$claims"/*)"
 	virsh destroy ours
@@ -28,7 +28,7 @@ case_assign_passes_over_vfs_in_use() {
 	virsh start foreign
 	for i in 1 2 3 4 5 6 7; do
 		plain_domain "vm$i"
-		virt-vgpu assign "vm$i" --profile 4Q --gpu 0000:41:00.0
+		virt-vgpu assign "vm$i" --profile L40S-4Q --gpu 0000:41:00.0
 		virsh dumpxml --inactive "vm$i" | grep -A3 '<hostdev' | grep -o "slot='0x0[01]' function='0x[0-7]'" | tee -a "$tmp/chosen"
 	done
 	same "$(sort -u "$tmp/chosen" | wc -l)" 7 "different VFs"

@@ -71,7 +71,7 @@ case_libvirt_is_killed_between_prepare_and_start() {
 	first=$(claim "$vf" .incarnation)
 	start_daemon
 	is_off vm
-	refused virsh start rival
+	refused_by_hook rival
 	says "$vf" vm
 	virsh start vm
 	serves "$vf" vm 4Q

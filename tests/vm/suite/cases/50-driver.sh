@@ -26,6 +26,7 @@ case_an_uninterruptible_write_holds_up_libvirt_no_longer_than_the_deadline() {
 	fault "$vf" wedge 2
 	vgpu_domain vm "$vf" 4Q
 	refused timeout 120 virsh start vm
+	says 'virt-vgpu: ' "$vf"
 	note "virsh start came back after $((SECONDS - t0)) s, with a deadline of 4 s and a release budget of 2 s"
 	blocked_in_driver
 	[[ -e $(claim_file "$vf") ]] || fail "the claim is gone while a write is under way"
@@ -47,7 +48,7 @@ case_a_reset_refused_after_the_stop_is_finished_by_the_next_prepare() {
 	claimed_as "$vf" draining vm
 	has_type "$vf" 4Q
 	same "$(virt-vgpu claims --json | jq -r '.[].state')" draining "virt-vgpu claims"
-	refused virsh start next
+	refused_by_hook next
 	says "$vf"
 	claimed_as "$vf" draining vm
 	fault "$vf" settle_ms 0
@@ -96,7 +97,7 @@ case_a_reset_without_effect_keeps_the_claim() {
 case_a_refused_type_leaves_no_claim() {
 	fault "$vf" refuse_set 5
 	vgpu_domain vm "$vf" 4Q
-	refused virsh start vm
+	refused_by_hook vm
 	says "$vf" 4Q
 	is_free "$vf"
 }
@@ -109,7 +110,7 @@ case_a_refused_mdev_leaves_no_claim() {
 		fault "${parent##*/}" refuse_set 5
 	done
 	vgpu_domain vm "$uuid" 4Q
-	refused virsh start vm
+	refused_by_hook vm
 	says 4Q
 	is_free "$uuid"
 }

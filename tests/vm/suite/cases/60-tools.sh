@@ -18,7 +18,7 @@ case_lists_show_what_is_there() {
 	same "$(jq '[.[] | select(.allocated)] | length' "$tmp/devices")" 2 "allocated devices"
 	same "$(jq '[.[] | select(.dirty)] | length' "$tmp/devices")" 0 "dirty devices"
 	virt-vgpu claims --json >"$tmp/listed"
-	same "$(jq -S 'sort_by(.device)' "$tmp/listed")" "$(jq -sS 'sort_by(.device)' "$claims"/*)" claims
+	same "$(jq -S 'map(del(.key)) | sort_by(.device)' "$tmp/listed")" "$(jq -sS 'sort_by(.device)' "$claims"/*)" claims
 	virt-vgpu profiles --json >"$tmp/profiles"
 	jq -c '.[] | select(.profile == "NVIDIA L40S-4Q")' "$tmp/profiles"
 	same "$(jq -r '.[] | select(.profile == "NVIDIA L40S-4Q") | "\(.type_id) \(.framebuffer_mib)"' "$tmp/profiles" | sort -u)" \

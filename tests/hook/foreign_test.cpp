@@ -1,0 +1,65 @@
+// Domains and devices that are not ours: shown, protected, never written to (I6).
+#include "tests/hook/hook_process.hpp"
+
+namespace vgpu::test {
+
+using ::testing::HasSubstr;
+
+class Foreign : public HookTest {
+public:
+    static std::string foreign_xml(const std::string& device = vf0) {
+        return domain_xml("theirs", uuid_b, {{"", "", device, "", "", false}});
+    }
+};
+
+TEST_F(Foreign, ADomainThatAskedForNothingIsProtectedAndNeverWrittenTo) {
+    sim.control(std::string("set-type ") + vf0 + " 1159");
+    EXPECT_EQ(prepare("theirs", foreign_xml()).status, 0);
+    const auto made = claim(vf0);
+    ASSERT_TRUE(made);
+    EXPECT_FALSE(made->managed);
+    EXPECT_EQ(prepare("vm1", xml_a()).status, 1) << "its device goes to nobody else";
+    EXPECT_EQ(release("theirs", foreign_xml()).status, 0);
+    EXPECT_EQ(claim(vf0), std::nullopt) << "forgotten at stop";
+    EXPECT_EQ(sim.type(vf0), 1159U);
+    EXPECT_EQ(sim.counter(std::string(vf0) + ".resets"), 0U);
+}
+
+TEST_F(Foreign, ADomainIsRefusedADeviceThatOneOfOursHas) {
+    ASSERT_EQ(prepare("vm1", xml_a()).status, 0);
+    const HookEnd end = prepare("theirs", foreign_xml());
+    EXPECT_EQ(end.status, 1);
+    EXPECT_THAT(end.message, HasSubstr("vm1"));
+    EXPECT_EQ(claim(vf0)->domain_name, "vm1");
+}
+
+TEST_F(Foreign, ADomainStartsEvenIfItCannotBeProtected) {
+    write_file(sim.state() + "/claims", "a file where the directory should be");
+    EXPECT_EQ(prepare("theirs", foreign_xml()).status, 0);
+    EXPECT_EQ(prepare("vm1", xml_a()).status, 1) << "ours is not started without its claim";
+}
+
+TEST_F(Foreign, AReconnectedDomainIsRecordedAsForeign) {
+    EXPECT_EQ(hook("theirs", "reconnect", "begin", foreign_xml()).status, 0);
+    ASSERT_TRUE(claim(vf0));
+    EXPECT_FALSE(claim(vf0)->managed);
+}
+
+TEST_F(Foreign, ANetworkCardIsNobodysBusiness) {
+    sim.control("other 0000:50:00.0 vendor=0x15b3 device=0x1018 class=0x020000 driver=mlx5_core");
+    EXPECT_EQ(
+        prepare("theirs", domain_xml("theirs", uuid_b, {{"", "", "0000:50:00.0", "", "", true}}))
+            .status,
+        0);
+    EXPECT_TRUE(claim_files().empty());
+}
+
+TEST_F(Foreign, ARunningDomainsDeviceThatHasNoClaimIsNotHandedOut) { // bug report D30
+    sim.control(std::string("set-type ") + vf0 + " 1150");
+    sim.control(std::string("hold ") + vf0);
+    EXPECT_EQ(prepare("vm1", xml_a()).status, 1);
+    EXPECT_EQ(sim.type(vf0), type_4q);
+    EXPECT_EQ(sim.counter("writes_while_open"), 0U);
+}
+
+} // namespace vgpu::test
