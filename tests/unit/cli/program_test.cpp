@@ -59,14 +59,18 @@ protected:
     Ended on_host(const std::vector<std::string>& arguments) const {
         return run(arguments, config);
     }
+    static SimulatorOptions one_card() {
+        SimulatorOptions options;
+        options.config = "gpu 0000:41:00.0 model=L40S vfs=4\nset-type 0000:41:00.4 1150\n";
+        return options;
+    }
     json json_of(const std::vector<std::string>& arguments) const {
         const Ended ended = on_host(arguments);
         EXPECT_EQ(ended.code, 0) << ended.err;
         return json::parse(ended.out);
     }
 
-    Simulator simulator{SimulatorOptions{
-        .config = "gpu 0000:41:00.0 model=L40S vfs=4\nset-type 0000:41:00.4 1150\n"}};
+    Simulator simulator{one_card()};
     std::string config = simulator.write_config("[libvirt]\nuri = \"test:///default\"\n");
 };
 
