@@ -275,7 +275,12 @@ TEST(WithoutAssignment, KeepsAMetadataElementThatHoldsAComment) {
 }
 
 TEST(WithoutAssignment, DoesNotBringASecondMetadataElementToLife) {
-    EXPECT_FALSE(read(without(domain_file("two-metadata.xml"), "kept")).has_request);
+    const std::string two = domain_file("two-metadata.xml");
+    EXPECT_FALSE(read(without(two, "kept")).has_request);
+    const std::string three = replaced(two, "<metadata>", "<metadata>\n    <x xmlns='urn:x'/>");
+    const std::string after = without(three, "kept");
+    EXPECT_FALSE(read(after).has_request);
+    EXPECT_THAT(after, HasSubstr("<x xmlns='urn:x'/>\n  </metadata>"));
 }
 
 TEST(WithoutAssignment, SaysWhenThereIsNoSuchRequest) {

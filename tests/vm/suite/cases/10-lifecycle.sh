@@ -105,6 +105,9 @@ case_managed_save_and_restore() {
 case_a_domain_without_a_vgpu_is_left_alone() {
 	plain_domain plain
 	virsh start plain
+	virsh managedsave plain
+	virsh start plain
+	running plain
 	[[ -z $(ls -A "$claims" 2>/dev/null) ]] || fail "there are claims: $(ls "$claims")"
 	virsh destroy plain
 }

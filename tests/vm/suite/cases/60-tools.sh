@@ -36,7 +36,6 @@ case_doctor_finds_a_healthy_host() {
 }
 
 case_doctor_names_what_is_wrong() {
-	local checks=0
 	rm "$hooks/virt-vgpu"
 	refused virt-vgpu doctor
 	says hook
@@ -46,10 +45,9 @@ case_doctor_names_what_is_wrong() {
 	refused virsh start vm
 	start_daemon
 	set_type "$vf" 8Q || set_type "$vf" 4Q
-	virt-vgpu doctor >"$tmp/said" 2>&1 || checks=$?
+	virt-vgpu doctor >"$tmp/said" 2>&1
 	cat "$tmp/said"
 	says "$vf" "$sibling"
-	note "doctor's exit status with a dirty device and a claim without a domain: $checks"
 	set_type "$vf" 0
 	virt-vgpu release --force "$sibling"
 	is_free "$sibling"

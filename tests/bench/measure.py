@@ -1,0 +1,112 @@
+#!/usr/bin/python3
+"""Times hooks side by side on one simulated host: measure.py BUILD VFS ROUNDS. Prints rows of a Markdown table.
+
+Every subject runs its prepare and its release once in each round, in turn, so that a noisy machine is noisy for all; the figure is the
+median. System calls are counted by strace -f -c in runs of their own."""
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+build, vfs, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+here = os.path.dirname(os.path.abspath(__file__))
+VF, TYPE = "0000:41:00.4", "1150"
+UUID = "a0000000-0000-4000-8000-000000000001"
+XML = f"""<domain type='kvm' id='1'><name>vm1</name><uuid>{UUID}</uuid>
+<metadata><vgpu:devices xmlns:vgpu='urn:virt-vgpu:domain:1' domain='{UUID}'><vgpu:device name='vgpu0' profile='NVIDIA L40S-4Q'/>
+</vgpu:devices></metadata><memory unit='KiB'>1048576</memory><devices>
+<hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x41' slot='0x00' function='0x4'/></source>
+<alias name='ua-vgpu0'/></hostdev></devices></domain>
+"""
+
+
+def start_simulator(work):
+    gpus = max(1, vfs // 256) if vfs > 16 else 1
+    mount = f"{work}/host"
+    os.makedirs(mount)
+    ready_read, ready_write = os.pipe()
+    process = subprocess.Popen(
+        [f"{build}/tests/simulator/vgpu-simulator", "--gpus", str(gpus), "--vfs", str(vfs // gpus), "--die-with-parent",
+         "--ready-fd", str(ready_write), "--command", "process-add 1 comm=systemd",
+         "--command", "process-crowd 150 16", mount], pass_fds=[ready_write])
+    os.close(ready_write)
+    assert b"ready" in os.read(ready_read, 4096)
+    return process, mount
+
+
+def subjects(mount, work):
+    group = os.path.basename(os.readlink(f"{mount}/sys/bus/pci/devices/{VF}/iommu_group"))
+    args = [f"{mount}/sys", f"{mount}/dev", f"{work}/state", VF, group, TYPE]
+    hook = f"{build}/hooks/virt-vgpu-hook"
+    return {
+        "no-op": {"prepare": [f"{build}/tests/bench/bench-noop"], "release": [f"{build}/tests/bench/bench-noop"]},
+        "floor": {op: [f"{build}/tests/bench/bench-floor", op] + args for op in ("prepare", "release")},
+        "virt-vgpu-hook": {"prepare": [hook, "vm1", "prepare", "begin", "-"],
+                           "release": [hook, "vm1", "release", "end", "-"]},
+        "bash hook": {op: ["/bin/bash", f"{here}/hook.sh", op] + args for op in ("prepare", "release")},
+        "Python hook": {op: ["/usr/bin/python3", f"{here}/hook.py", op] + args for op in ("prepare", "release")},
+    }
+
+
+def run(command, environment):
+    read_end, write_end = os.pipe()
+    os.write(write_end, XML.encode())
+    os.close(write_end)
+    begin = time.perf_counter()
+    # posix_spawn: what is measured is the hook, not a fork of this interpreter.
+    pid = os.posix_spawn(command[0], command, environment,
+                         file_actions=[(os.POSIX_SPAWN_DUP2, read_end, 0)])
+    _, status = os.waitpid(pid, 0)
+    elapsed = time.perf_counter() - begin
+    os.close(read_end)
+    if status != 0:
+        raise SystemExit(f"{command} ended with status {status}")
+    return elapsed
+
+
+def system_calls(command, environment, work):
+    report = f"{work}/strace"
+    run(["/usr/bin/strace", "-f", "-c", "-o", report] + command, environment)
+    with open(report) as file:
+        total = [line for line in file if line.rstrip().endswith("total")]
+    return int(re.split(r"\s+", total[0].strip())[3])
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="virt-vgpu-bench.", dir=os.environ.get("VGPU_BENCH_DIR", "/var/tmp")) as work:
+        process, mount = start_simulator(work)
+        try:
+            os.makedirs(f"{work}/state/claims")
+            os.makedirs(f"{work}/run/devices")
+            config = f"{work}/virt-vgpu.toml"
+            with open(config, "w") as file:
+                file.write(f'[paths]\nsysfs = "{mount}/sys"\nproc = "{mount}/proc"\ndev = "{mount}/dev"\n'
+                           f'libvirt_run = "{work}/libvirt"\nstate = "{work}/state"\nruntime = "{work}/run"\n')
+            environment = {"VIRT_VGPU_CONFIG": config, "PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+            all_subjects = subjects(mount, work)
+            times = {name: {"prepare": [], "release": []} for name in all_subjects}
+            for round_number in range(rounds + 2):
+                for name, commands in all_subjects.items():
+                    for op in ("prepare", "release"):
+                        elapsed = run(commands[op], environment)
+                        if round_number >= 2:  # the first rounds warm the caches
+                            times[name][op].append(elapsed)
+            calls = {name: {} for name in all_subjects}
+            for name, commands in all_subjects.items():
+                for op in ("prepare", "release"):
+                    calls[name][op] = system_calls(commands[op], environment, work)
+            floor = {op: statistics.median(times["floor"][op]) for op in ("prepare", "release")}
+            for name in all_subjects:
+                median = {op: statistics.median(times[name][op]) for op in ("prepare", "release")}
+                both, floor_both = sum(median.values()), sum(floor.values())
+                print(f"| {vfs} | {name} | {median['prepare'] * 1000:.2f} | {median['release'] * 1000:.2f} | "
+                      f"{both / floor_both:.2f} | {calls[name]['prepare']} | {calls[name]['release']} |", flush=True)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+main()
