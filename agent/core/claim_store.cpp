@@ -31,26 +31,7 @@ Result<void> make_directories(const std::string& path) {
         return fail(Error::system(error.value(), "create directory", path));
     }
     // The new entry must outlive a power failure as its content does.
-    const std::string parent = std::filesystem::path(path).parent_path();
-    const UniqueFd fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd || ::fsync(fd.get()) != 0) {
-        return fail(Error::system(errno, "sync directory", parent));
-    }
-    return {};
-}
-
-Result<void> write_all(const UniqueFd& fd, const std::string& path, std::string_view content) {
-    while (!content.empty()) {
-        const ssize_t written = ::write(fd.get(), content.data(), content.size());
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written < 0) {
-            return fail(Error::system(errno, "write", path));
-        }
-        content.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return {};
+    return sync_directory(std::filesystem::path(path).parent_path());
 }
 
 } // namespace
@@ -174,7 +155,7 @@ Result<std::string> ClaimStore::write_temporary(const DeviceLock& lock, const Cl
     if (!fd) {
         return fail(Error::system(errno, "create", temporary));
     }
-    auto written = write_all(fd, temporary, to_json(claim));
+    auto written = write_all(fd.get(), to_json(claim), temporary);
     // Without it a power failure could leave an empty file under the claim's name, which nobody
     // could read.
     if (written && ::fdatasync(fd.get()) != 0) {
@@ -187,14 +168,6 @@ Result<std::string> ClaimStore::write_temporary(const DeviceLock& lock, const Cl
     return temporary;
 }
 
-Result<void> ClaimStore::sync_directory() const {
-    const UniqueFd fd(::open(paths_.claims().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd || ::fsync(fd.get()) != 0) {
-        return fail(Error::system(errno, "sync directory", paths_.claims()));
-    }
-    return {};
-}
-
 Result<void> ClaimStore::link(const DeviceLock& lock, const Claim& claim) {
     VGPU_TRY(add_to_index(claim.domain_uuid, lock.key()));
     VGPU_TRY_ASSIGN(const std::string temporary, write_temporary(lock, claim));
@@ -205,7 +178,7 @@ Result<void> ClaimStore::link(const DeviceLock& lock, const Claim& claim) {
     if (linked != 0) {
         return fail(Error::system(link_errno, "link", file));
     }
-    auto synced = sync_directory();
+    auto synced = sync_directory(paths_.claims());
     if (!synced) {
         ::unlink(file.c_str()); // not durable, so not a claim: nothing was written under it
         return synced;

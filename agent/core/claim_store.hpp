@@ -57,7 +57,6 @@ public:
 private:
     [[nodiscard]] std::string index(const Uuid& domain) const;
     [[nodiscard]] Result<std::string> write_temporary(const DeviceLock& lock, const Claim& claim);
-    [[nodiscard]] Result<void> sync_directory() const;
     [[nodiscard]] Result<void> add_to_index(const Uuid& domain, const DeviceKey& key);
 
     Config::Paths paths_;

@@ -49,18 +49,6 @@ SplitPath split(const std::string& path) {
     return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
-Result<void> write_all(int fd, std::string_view content, const std::string& path) {
-    while (!content.empty()) {
-        const ssize_t taken =
-            uninterrupted([&] { return ::write(fd, content.data(), content.size()); });
-        if (taken < 0) {
-            return fail(Error::system(errno, "write", path));
-        }
-        content.remove_prefix(static_cast<std::size_t>(taken));
-    }
-    return {};
-}
-
 /// Content, mode and durability of the temporary file.
 Result<void> fill(int fd, std::string_view content, mode_t mode, const std::string& path) {
     VGPU_TRY(write_all(fd, content, path));
@@ -73,6 +61,20 @@ Result<void> fill(int fd, std::string_view content, mode_t mode, const std::stri
     return {};
 }
 
+} // namespace
+
+Result<void> write_all(int fd, std::string_view content, const std::string& path) {
+    while (!content.empty()) {
+        const ssize_t taken =
+            uninterrupted([&] { return ::write(fd, content.data(), content.size()); });
+        if (taken < 0) {
+            return fail(Error::system(errno, "write", path));
+        }
+        content.remove_prefix(static_cast<std::size_t>(taken));
+    }
+    return {};
+}
+
 Result<void> sync_directory(const std::string& directory) {
     const UniqueFd fd(uninterrupted(
         [&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
@@ -81,8 +83,6 @@ Result<void> sync_directory(const std::string& directory) {
     }
     return {};
 }
-
-} // namespace
 
 Result<std::string> read_descriptor(int fd, const std::string& path, std::size_t limit) {
     std::string content;

@@ -34,6 +34,15 @@ auto uninterrupted(Call call) {
 /// those of open(2) and read(2), errno kept (ENOENT: `not_found`).
 [[nodiscard]] Result<std::string> read_small_file(const std::string& path, std::size_t limit);
 
+/// Writes all of `content`, however many calls it takes; `path` is for messages only. Blocks for as
+/// long as the file's owner does. Errors: those of write(2), errno kept; part of it may be written
+/// then.
+[[nodiscard]] Result<void> write_all(int fd, std::string_view content, const std::string& path);
+
+/// Makes the names in a directory durable, as fsync(2) of a file does not. Blocks for the disk.
+/// Errors: those of open(2) and fsync(2).
+[[nodiscard]] Result<void> sync_directory(const std::string& directory);
+
 /// Replaces or creates the file at `path`, durably: a reader, also one after a power failure, sees
 /// the old content or the new one, nothing between. `mode` is taken as it is, the umask does not
 /// count. A symbolic link at `path` is itself replaced. On an error before the rename nothing has

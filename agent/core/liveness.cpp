@@ -1,5 +1,6 @@
 #include "agent/core/liveness.hpp"
 
+#include "agent/core/proc_scan.hpp"
 #include "agent/core/unique_fd.hpp"
 
 #include <fmt/format.h>
@@ -90,15 +91,12 @@ Verdict Witnesses::device_held(const DeviceNodes& nodes) const {
     if (nodes.paths.empty()) {
         return {};
     }
-    const auto holder = proc_.holder(nodes);
-    if (!holder) {
-        return unknown(holder.error());
+    const HolderScan scan = scan_holders(proc_, nodes.paths, Holders::any);
+    if (!scan.holders.empty()) {
+        const auto& [node, holder] = *scan.holders.begin();
+        return alive(fmt::format("{} has {} open", holder.to_string(), node));
     }
-    if (*holder) {
-        return alive(
-            fmt::format("{} has {} open", (*holder)->to_string(), fmt::join(nodes.paths, " or ")));
-    }
-    return {};
+    return scan.incomplete ? unknown(*scan.incomplete) : Verdict();
 }
 
 Result<Probe> Witnesses::exclusive_open(const DeviceNodes& nodes) {

@@ -7,7 +7,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,9 +29,9 @@ struct DeviceNodes {
     std::string group;              ///< the group node among them; empty if there is none
 };
 
-/// What /proc knows, under a movable root. Scans read every process; each of them fails rather than
-/// report an absence that it has not seen: a process that vanishes is skipped, anything else that
-/// cannot be read is an error.
+/// What /proc knows, under a movable root. A scan fails rather than report an absence that it has
+/// not seen: a process that vanishes is skipped, anything else that cannot be read is an error. Who
+/// has files open is looked up in proc_scan.hpp.
 class Proc {
 public:
     explicit Proc(std::string root) : root_(std::move(root)) {}
@@ -45,20 +44,15 @@ public:
     /// A process whose command line carries `-uuid <domain>`: a VMM of that domain, as libvirt
     /// starts it.
     [[nodiscard]] Result<std::optional<Process>> vmm_by_command_line(const Uuid& domain) const;
-    /// A process that has one of the nodes open, in any of its threads. Compares the paths of the
-    /// open files, also with " (deleted)" behind, and the device numbers, since a VMM may live in
-    /// another mount namespace.
-    [[nodiscard]] Result<std::optional<Process>> holder(const DeviceNodes& nodes) const;
     /// The short name (comm) of a process, "?" if it cannot be read.
     [[nodiscard]] std::string name(std::int64_t pid) const;
 
     [[nodiscard]] const std::string& root() const { return root_; }
 
-private:
+    /// All processes; an error if none is listed, since there is always an init.
     [[nodiscard]] Result<std::vector<std::int64_t>> pids() const;
-    [[nodiscard]] Result<std::optional<Process>>
-    find(const std::function<Result<bool>(std::int64_t)>& matches) const;
 
+private:
     std::string root_;
 };
 

@@ -1,16 +1,15 @@
 #include "agent/core/proc_scan.hpp"
 
+#include "agent/core/proc_directory.hpp"
+
 #include <fmt/format.h>
 
-#include <dirent.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <charconv>
-#include <memory>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -19,46 +18,10 @@ namespace vgpu {
 
 namespace {
 
-struct CloseDirectory {
-    void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
-bool vanished(int error_number) {
-    return error_number == ENOENT || error_number == ESRCH;
-}
-
-/// Numeric names of a directory; none if it has vanished.
-Result<std::vector<std::int64_t>> numbers(const std::string& path) {
-    std::vector<std::int64_t> found;
-    const std::unique_ptr<DIR, CloseDirectory> directory(::opendir(path.c_str()));
-    if (!directory) {
-        if (vanished(errno)) {
-            return found;
-        }
-        return fail(Error::system(errno, "list", path));
-    }
-    while (true) {
-        errno = 0;
-        const dirent* entry = ::readdir(directory.get());
-        if (entry == nullptr) {
-            break;
-        }
-        const std::string_view name(entry->d_name);
-        std::int64_t value = 0;
-        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value);
-        if (error == std::errc() && end == name.data() + name.size()) {
-            found.push_back(value);
-        }
-    }
-    if (errno != 0 && !vanished(errno)) {
-        return fail(Error::system(errno, "list", path));
-    }
-    return found;
-}
-
 class Scan {
 public:
-    Scan(const Proc& proc, const std::vector<std::string>& nodes) : proc_(proc) {
+    Scan(const Proc& proc, const std::vector<std::string>& nodes, Holders wanted)
+        : proc_(proc), wanted_(wanted) {
         for (const std::string& node : nodes) {
             names_.emplace(node, node);
             struct stat info{};
@@ -69,20 +32,23 @@ public:
     }
 
     HolderScan run() {
-        const auto pids = numbers(proc_.root());
+        const auto pids = proc_.pids();
         if (!pids) {
             complain(pids.error());
-        } else if (pids->empty()) {
-            complain(Error(ErrorCode::unavailable, proc_.root() + " lists no process"));
-        } else {
-            for (const std::int64_t pid : *pids) {
-                look_at(pid);
+            return std::move(scan_);
+        }
+        for (const std::int64_t pid : *pids) {
+            if (done()) {
+                break;
             }
+            look_at(pid);
         }
         return std::move(scan_);
     }
 
 private:
+    [[nodiscard]] bool done() const { return wanted_ == Holders::any && !scan_.holders.empty(); }
+
     /// The first thing that could not be read is named; the rest is looked at all the same, since
     /// what is found there counts.
     void complain(const Error& error) {
@@ -98,7 +64,7 @@ private:
         if (look_at_files(pid, process + "/fd")) {
             return;
         }
-        const auto threads = numbers(process + "/task");
+        const auto threads = numeric_names(process + "/task");
         if (!threads) {
             complain(threads.error());
             return;
@@ -112,7 +78,7 @@ private:
 
     /// False if the directory is there and empty, or gone.
     bool look_at_files(std::int64_t pid, const std::string& directory) {
-        const auto files = numbers(directory);
+        const auto files = numeric_names(directory);
         if (!files) {
             complain(files.error());
             return true;
@@ -158,6 +124,7 @@ private:
     }
 
     const Proc& proc_;
+    Holders wanted_;
     std::unordered_map<std::string, std::string> names_;
     std::unordered_map<dev_t, std::string> devices_;
     HolderScan scan_;
@@ -165,8 +132,8 @@ private:
 
 } // namespace
 
-HolderScan scan_holders(const Proc& proc, const std::vector<std::string>& nodes) {
-    return Scan(proc, nodes).run();
+HolderScan scan_holders(const Proc& proc, const std::vector<std::string>& nodes, Holders wanted) {
+    return Scan(proc, nodes, wanted).run();
 }
 
 } // namespace vgpu

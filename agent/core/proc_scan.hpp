@@ -16,10 +16,15 @@ struct HolderScan {
     std::optional<Error> incomplete;
 };
 
+/// Which holders a scan looks for: one of every node, or just any.
+enum class Holders { of_each, any };
+
 /// Looks for the holders of many device nodes at once, by one pass over all open files of all
-/// processes, threads of zombie leaders included; compares as Proc::holder() does. Opens no node,
-/// so it disturbs nobody. A process that cannot be read hides only its own files: the pass goes on
-/// and says that it is incomplete. Does not block.
-[[nodiscard]] HolderScan scan_holders(const Proc& proc, const std::vector<std::string>& nodes);
+/// processes, threads of zombie leaders included. Compares the paths of the open files, also with "
+/// (deleted)" behind, and the device numbers, since a VMM may live in another mount namespace.
+/// Opens no node, so it disturbs nobody. A process that cannot be read hides only its own files:
+/// the pass goes on and says that it is incomplete. Does not block.
+[[nodiscard]] HolderScan scan_holders(const Proc& proc, const std::vector<std::string>& nodes,
+                                      Holders wanted = Holders::of_each);
 
 } // namespace vgpu
