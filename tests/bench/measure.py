@@ -30,8 +30,7 @@ def start_simulator(work):
     ready_read, ready_write = os.pipe()
     process = subprocess.Popen(
         [f"{build}/tests/simulator/vgpu-simulator", "--gpus", str(gpus), "--vfs", str(vfs // gpus), "--die-with-parent",
-         "--ready-fd", str(ready_write), "--command", "process-add 1 comm=systemd",
-         "--command", "process-crowd 150 16", mount], pass_fds=[ready_write])
+         "--ready-fd", str(ready_write), "--command", "process-crowd 150 16", mount], pass_fds=[ready_write])
     os.close(ready_write)
     assert b"ready" in os.read(ready_read, 4096)
     return process, mount

@@ -21,7 +21,23 @@ std::string random_uuid() {
                        words[3]);
 }
 
-Host::Host(std::string mounted_at) : mountpoint(std::move(mounted_at)), boot_id(random_uuid()) {}
+namespace {
+
+std::shared_ptr<Process> init_process() {
+    auto init = std::make_shared<Process>();
+    init->pid = 1;
+    init->parent = 0;
+    init->start_time = 1;
+    init->cmdline = std::string("/sbin/init\0", 11);
+    init->tasks.emplace(1, Task{'S', "systemd"});
+    return init;
+}
+
+} // namespace
+
+Host::Host(std::string mounted_at) : mountpoint(std::move(mounted_at)), boot_id(random_uuid()) {
+    processes.emplace(1, init_process());
+}
 
 void Host::count(std::string_view operation, const Node& node) {
     count(fmt::format("{}.{}", operation, node.called()), node.device.get());
@@ -110,6 +126,7 @@ std::pair<std::shared_ptr<Device>, VfioNode> Host::node_at(std::string_view path
 
 void Host::reboot(bool keep_vfs) {
     processes.clear();
+    processes.emplace(1, init_process());
     inventory.reboot(keep_vfs);
     for (const auto& [name, function] : inventory.functions()) {
         function->holders = {};
