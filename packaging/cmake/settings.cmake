@@ -8,7 +8,6 @@ target_compile_options(vgpu_settings INTERFACE
     $<$<BOOL:${VGPU_WERROR}>:-Werror>)
 target_compile_definitions(vgpu_settings INTERFACE VGPU_VERSION="${PROJECT_VERSION}")
 
-# fmt is used as a header (the hook is static, Debian has no static libfmt) and is most of what each source compiles.
 option(VGPU_PRECOMPILE "Precompile the headers that every source includes" ON)
 if(VGPU_PRECOMPILE)
     target_precompile_headers(vgpu_settings INTERFACE <fmt/format.h>)
