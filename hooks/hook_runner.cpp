@@ -195,16 +195,20 @@ private:
         std::vector<DeviceKey> keys;
         for (const Hostdev& hostdev : domain_.hostdevs) {
             const auto key = key_of(hostdev);
-            if (key && !is_requested(hostdev) && (key->is_mdev() || is_vendor_vf(*key))) {
+            if (key && !is_requested(hostdev) && (key->is_mdev() || may_be_vendor_vf(*key))) {
                 keys.push_back(*key);
             }
         }
         return keys;
     }
 
-    [[nodiscard]] bool is_vendor_vf(const DeviceKey& key) {
-        const auto vendor = sysfs_.exists(pci_path(key.pci()) + "/nvidia/current_vgpu_type");
-        return vendor && *vendor;
+    [[nodiscard]] Result<bool> is_vendor_vf(const DeviceKey& key) {
+        return sysfs_.exists(pci_path(key.pci()) + "/nvidia/current_vgpu_type");
+    }
+
+    /// A device that cannot be looked at may be one: protected all the same (I10).
+    [[nodiscard]] bool may_be_vendor_vf(const DeviceKey& key) {
+        return is_vendor_vf(key).value_or(true);
     }
 
     /// libvirt would unbind the VF from its driver, which takes its type away and leaves it
@@ -212,7 +216,11 @@ private:
     Result<void> refuse_managed() {
         for (const Hostdev& hostdev : domain_.hostdevs) {
             const auto key = key_of(hostdev);
-            if (key && !key->is_mdev() && hostdev.managed && is_vendor_vf(*key)) {
+            if (!key || key->is_mdev() || !hostdev.managed) {
+                continue;
+            }
+            VGPU_TRY_ASSIGN(const bool vendor_vf, is_vendor_vf(*key));
+            if (vendor_vf) {
                 return fail(ErrorCode::invalid,
                             fmt::format("{} is a vGPU VF and has managed='yes': libvirt would take "
                                         "it from the nvidia driver and break it; set "

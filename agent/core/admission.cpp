@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace vgpu {
@@ -115,22 +116,32 @@ Result<void> take_over_own(Host& host, const PrepareRequest& request, Slot& slot
     return {};
 }
 
-Result<void> look_at_claim(Host& host, const PrepareRequest& request, DeviceLock& lock, Slot& slot,
-                           Deadline deadline) {
-    VGPU_TRY_ASSIGN(const auto claim, host.claims.read(slot.key));
+/// The claim on the device, unless it is another domain's that lasts: that is a refusal, whatever
+/// else is wrong with the device. One that cannot be read counts as such.
+Result<std::optional<Claim>> claim_to_deal_with(Host& host, const PrepareRequest& request,
+                                                const DeviceKey& key) {
+    auto claim = host.claims.read(key);
+    if (!claim && claim.error().error_number() == ENOTDIR) {
+        return fail(claim.error()); // there is no directory that it could be in
+    }
     if (!claim) {
-        return {};
+        return fail(Error(ErrorCode::busy, claim.error().text()));
     }
-    if (claim->domain_uuid == request.domain) {
-        return take_over_own(host, request, slot, *claim);
+    if (*claim && (*claim)->domain_uuid != request.domain && !is_over(host, **claim)) {
+        return fail(held_by(key, **claim));
     }
-    if (!is_over(host, *claim)) {
-        return fail(held_by(slot.key, *claim));
+    return std::move(*claim);
+}
+
+Result<void> deal_with(Host& host, const PrepareRequest& request, DeviceLock& lock, Slot& slot,
+                       const Claim& claim, Deadline deadline) {
+    if (claim.domain_uuid == request.domain) {
+        return take_over_own(host, request, slot, claim);
     }
-    VGPU_TRY(finish_claim(host, lock, *claim, deadline));
+    VGPU_TRY(finish_claim(host, lock, claim, deadline));
     host.note(
         NoteLevel::info,
-        fmt::format("finished the release of {} by domain {}", slot.key.device(), claim->owner()),
+        fmt::format("finished the release of {} by domain {}", slot.key.device(), claim.owner()),
         slot.key);
     return {};
 }
@@ -145,12 +156,15 @@ std::string Slot::what() const {
 
 Result<void> admit(Host& host, const PrepareRequest& request, DeviceLock& lock, Slot& slot,
                    Deadline deadline) {
+    VGPU_TRY_ASSIGN(const auto claim, claim_to_deal_with(host, request, slot.key));
     VGPU_TRY(slot.key.is_mdev() ? locate_mdev(host, slot) : locate_vf(host, slot));
     if (slot.wanted != nullptr) {
         VGPU_TRY(must_be_managed(host, slot));
         VGPU_TRY(must_be_on_wanted_gpu(slot));
     }
-    VGPU_TRY(look_at_claim(host, request, lock, slot, deadline));
+    if (claim) {
+        VGPU_TRY(deal_with(host, request, lock, slot, *claim, deadline));
+    }
     if (slot.wanted == nullptr) {
         return {};
     }

@@ -241,8 +241,17 @@ Result<VgpuType> configure(Host& host, const DeviceLock& lock, Slot& slot, Deadl
                               slot.leftover),
                   slot.key);
     }
-    VGPU_TRY_ASSIGN(const VgpuType type, type_to_create(host, slot, deadline));
-    VGPU_TRY(slot.framework->create(lock, *slot.function, type, slot.wanted->params));
+    const auto type = type_to_create(host, slot, deadline);
+    if (!type) {
+        slot.parent_refused = true;
+        return type;
+    }
+    const auto created = slot.framework->create(lock, *slot.function, *type, slot.wanted->params);
+    if (!created) {
+        // A vGPU that is there was made, and something else was refused: its parameters.
+        slot.parent_refused = slot.framework->type(slot.key).value_or(1) == 0;
+        return fail(created.error());
+    }
     return type;
 }
 

@@ -40,14 +40,11 @@ Result<std::vector<Candidate>> managed_parents(Host& host, const Slot& slot) {
 }
 
 /// How many claims count on each parent: their mdevs exist already or are about to be made.
-std::map<PciAddress, int> claims_by_parent(Host& host, const std::vector<StoredClaim>& claims,
+std::map<PciAddress, int> claims_by_parent(const std::vector<StoredClaim>& claims,
                                            const DeviceKey& own) {
     std::map<PciAddress, int> count;
     for (const StoredClaim& stored : claims) {
-        if (stored.key == own || !stored.claim || host.of_another_boot(*stored.claim)) {
-            continue;
-        }
-        if (stored.claim->parent) {
+        if (stored.key != own && stored.claim && stored.claim->parent) {
             ++count[*stored.claim->parent];
         }
     }
@@ -65,8 +62,12 @@ public:
 
     Result<bool> choose() {
         VGPU_TRY_ASSIGN(const auto parents, managed_parents(host_, slot_));
-        VGPU_TRY_ASSIGN(const auto claims, host_.claims.list());
-        const auto counts = claims_by_parent(host_, claims, slot_.key);
+        VGPU_TRY_ASSIGN(auto claims, host_.claims.list());
+        // What was claimed before the boot takes no room: mdevs do not outlive it.
+        std::erase_if(claims, [this](const StoredClaim& stored) {
+            return stored.claim && host_.of_another_boot(*stored.claim);
+        });
+        const auto counts = claims_by_parent(claims, slot_.key);
         std::vector<Candidate> candidates;
         for (Candidate parent : parents) {
             VGPU_TRY_ASSIGN(const bool usable, is_usable(parent, counts));
@@ -92,6 +93,10 @@ public:
     }
 
     [[nodiscard]] Error why() const {
+        if (supporting_.empty() && unreadable_) {
+            return unreadable_->in("no mdev parent that could be read makes mdevs of profile " +
+                                   printable(slot_.wanted->profile, 80));
+        }
         if (supporting_.empty()) {
             std::set<std::string> offered(all_names_.begin(), all_names_.end());
             return Error(ErrorCode::not_found,
@@ -130,6 +135,7 @@ private:
                        fmt::format("{} is left out: {}", parent.function.to_string(),
                                    supported.error().text()),
                        slot_.key);
+            unreadable_ = unreadable_ ? unreadable_ : supported.error();
             return false;
         }
         for (const VgpuType& type : *supported) {
@@ -156,6 +162,7 @@ private:
     Mdev mdev_;
     std::map<PciAddress, std::set<PciAddress>> supporting_;
     std::set<std::string> all_names_;
+    std::optional<Error> unreadable_; ///< of the first parent that could not be read
 };
 
 /// An mdev that exists already under our UUID is removed and made again where it was.

@@ -10,15 +10,18 @@ namespace vgpu {
 
 /// One device on its way through prepare_domain().
 struct Slot {
-    const WantedDevice* wanted = nullptr; ///< null: a foreign device
+    Slot(const WantedDevice* request, DeviceKey device) : wanted(request), key(device) {}
+
+    const WantedDevice* wanted; ///< null: a foreign device
     DeviceKey key;
     std::unique_ptr<Framework> framework;
     std::optional<PciAddress> function; ///< the VF; for an mdev its parent, once chosen
     std::optional<PciAddress> gpu;
-    std::optional<Claim> own;   ///< our stale claim that is taken over
-    std::uint32_t leftover = 0; ///< the type it carries, 0 if it is clean
-    Claim claim;                ///< the new claim
-    bool claimed = false;       ///< the claim file carries our incarnation
+    std::optional<Claim> own;    ///< our stale claim that is taken over
+    std::uint32_t leftover = 0;  ///< the type it carries, 0 if it is clean
+    Claim claim;                 ///< the new claim
+    bool claimed = false;        ///< the claim file carries our incarnation
+    bool parent_refused = false; ///< the driver made nothing on `function`: another one may do
 
     /// "vgpu0 (NVIDIA L40S-4Q on 0000:41:00.4)", for messages.
     [[nodiscard]] std::string what() const;

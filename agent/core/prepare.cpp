@@ -51,10 +51,10 @@ public:
 private:
     void make_slots() {
         for (const WantedDevice& wanted : request_.wanted) {
-            slots_.push_back(Slot{&wanted, wanted.device, {}, {}, {}, {}, 0, {}, false});
+            slots_.emplace_back(&wanted, wanted.device);
         }
         for (const DeviceKey& key : request_.foreign) {
-            slots_.push_back(Slot{nullptr, key, {}, {}, {}, {}, 0, {}, false});
+            slots_.emplace_back(nullptr, key);
         }
     }
 
@@ -166,7 +166,7 @@ private:
             }
             const auto type = configure(host_, lock_of(slot), slot, deadline_);
             if (!type) {
-                if (slot.key.is_mdev()) {
+                if (slot.key.is_mdev() && slot.parent_refused) {
                     refusing_.push_back(*slot.function);
                 }
                 return fail(type.error().in(slot.what()));
@@ -221,6 +221,9 @@ private:
         VGPU_TRY_ASSIGN(const Probe probe, Witnesses::exclusive_open(nodes));
         if (probe == Probe::in_use) {
             return fail(ErrorCode::busy, nodes.group + " is held open");
+        }
+        if (probe == Probe::no_node) {
+            VGPU_TRY(prove_free(host_, *slot.framework, slot.key, std::nullopt));
         }
         return slot.framework->reset(lock, deadline_.within(seconds(10)),
                                      std::chrono::milliseconds(0));

@@ -5,6 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <sys/syscall.h>
+
+#include <algorithm>
+
 namespace vgpu::test {
 
 class Crash : public HookTest {
@@ -29,7 +33,7 @@ public:
     template <typename Begin, typename After>
     void sweep(const std::vector<std::string>& arguments, const std::string& xml, Begin begin,
                After after) {
-        int n = 1;
+        std::size_t n = 1;
         for (long call = 0;; ++n) {
             begin();
             const bool killed = kill_hook_at(n, config, arguments, xml, call);
@@ -41,12 +45,29 @@ public:
                 break;
             }
         }
-        EXPECT_GT(n, 30) << "the sweep saw hardly a system call";
+        EXPECT_GT(n, 30U) << "the sweep saw hardly a system call";
     }
     static std::vector<std::string> call_of(const std::string& operation) {
         return {"vm1", operation, operation == "release" ? "end" : "begin", "-"};
     }
 };
+
+TEST_F(Crash, TheClaimIsDurableBeforeTheDriverIsAskedForAnything) { // I2
+    ASSERT_EQ(prepare("vm1", xml_a()).status, 0);                   // makes the directories
+    ASSERT_EQ(release("vm1", xml_a()).status, 0);
+    const auto calls = trace_hook(config, call_of("prepare"), xml_a());
+    const auto first = [&calls](bool by_hook, long number) {
+        return std::find_if(calls.begin(), calls.end(), [&](const TracedCall& call) {
+            return call.by_hook == by_hook && call.number == number;
+        });
+    };
+    const auto driver_write = first(false, SYS_write);
+    ASSERT_NE(driver_write, calls.end());
+    EXPECT_LT(first(true, SYS_fdatasync), first(true, SYS_link)) << "the file before its name";
+    EXPECT_LT(first(true, SYS_link), first(true, SYS_fsync)) << "the name before its directory";
+    EXPECT_LT(first(true, SYS_fsync), driver_write) << "the directory before the driver";
+    EXPECT_EQ(release("vm1", xml_a()).status, 0);
+}
 
 TEST_F(Crash, APrepareKilledAnywhereCanBeRepeated) {
     sweep(

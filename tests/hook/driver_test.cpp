@@ -50,6 +50,16 @@ TEST_F(Driver, AMalformedCatalogueRefusesThatDeviceOnly) { // hypeman 3.1
     EXPECT_EQ(prepare("vm2", xml_b(vf1)).status, 0);
 }
 
+// I10; hypeman 3.1: what cannot be looked at is not taken for a device of another kind
+TEST_F(Driver, AVfWhoseFrameworkCannotBeToldIsRefusedWithTheReason) {
+    sim.control(fmt::format("fault {} current_vgpu_type stat EIO always", vf0));
+    const HookEnd end = prepare("vm1", xml_a());
+    EXPECT_EQ(end.status, 1);
+    EXPECT_THAT(end.message, HasSubstr("Input/output error"));
+    EXPECT_EQ(claim(vf0), std::nullopt);
+    EXPECT_EQ(prepare("vm2", xml_b(vf1)).status, 0);
+}
+
 TEST_F(Driver, ADriverThatIsNotBoundIsSaid) { // bug report D18
     sim.control(fmt::format("unbind {}", vf0));
     const HookEnd end = prepare("vm1", xml_a());

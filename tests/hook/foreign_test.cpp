@@ -54,6 +54,20 @@ TEST_F(Foreign, ANetworkCardIsNobodysBusiness) {
     EXPECT_TRUE(claim_files().empty());
 }
 
+TEST_F(Foreign, ADeviceThatCannotBeLookedAtIsNotTakenForANetworkCard) { // I10
+    sim.control(std::string("fault ") + vf0 + " current_vgpu_type stat EIO always");
+    const HookEnd managed =
+        prepare("theirs", domain_xml("theirs", uuid_b, {{"", "", vf0, "", "", true}}));
+    EXPECT_EQ(managed.status, 1) << "libvirt would unbind it";
+    EXPECT_THAT(managed.message, HasSubstr("Input/output error"));
+    sim.control("faults-clear");
+    ASSERT_EQ(prepare("vm1", xml_a()).status, 0);
+    sim.control(std::string("fault ") + vf0 + " current_vgpu_type stat EIO always");
+    EXPECT_EQ(
+        prepare("theirs", domain_xml("theirs", uuid_b, {{"", "", vf0, "", "", false}})).status, 1)
+        << "it is claimed, whatever it is";
+}
+
 TEST_F(Foreign, ARunningDomainsDeviceThatHasNoClaimIsNotHandedOut) { // bug report D30
     sim.control(std::string("set-type ") + vf0 + " 1150");
     sim.control(std::string("hold ") + vf0);

@@ -82,6 +82,28 @@ std::string request_xml(const TestDevice& device) {
 
 } // namespace
 
+std::string hook_program() {
+    const char* other = std::getenv("VGPU_TEST_HOOK");
+    return other != nullptr ? other : VGPU_HOOK_PATH;
+}
+
+void exec_hook(int input, int message, const std::string& config,
+               const std::vector<std::string>& arguments) {
+    ::dup2(input, STDIN_FILENO);
+    ::dup2(message, STDERR_FILENO);
+    const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    ::dup2(null, STDOUT_FILENO);
+    ::setenv("VIRT_VGPU_CONFIG", config.c_str(), 1);
+    const std::string program = hook_program();
+    std::vector<char*> argv{const_cast<char*>(program.c_str())};
+    for (const std::string& argument : arguments) {
+        argv.push_back(const_cast<char*>(argument.c_str()));
+    }
+    argv.push_back(nullptr);
+    ::execv(program.c_str(), argv.data());
+    ::_exit(127);
+}
+
 HookProcess::HookProcess(const std::string& config, const std::vector<std::string>& arguments,
                          const std::string& xml) {
     const int input = input_of(xml);
@@ -91,18 +113,7 @@ HookProcess::HookProcess(const std::string& config, const std::vector<std::strin
     }
     pid_ = ::fork();
     if (pid_ == 0) {
-        ::dup2(input, STDIN_FILENO);
-        ::dup2(pipe_ends[1], STDERR_FILENO);
-        const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-        ::dup2(null, STDOUT_FILENO);
-        ::setenv("VIRT_VGPU_CONFIG", config.c_str(), 1);
-        std::vector<char*> argv{const_cast<char*>(VGPU_HOOK_PATH)};
-        for (const std::string& argument : arguments) {
-            argv.push_back(const_cast<char*>(argument.c_str()));
-        }
-        argv.push_back(nullptr);
-        ::execv(VGPU_HOOK_PATH, argv.data());
-        ::_exit(127);
+        exec_hook(input, pipe_ends[1], config, arguments);
     }
     ::close(input);
     ::close(pipe_ends[1]);

@@ -18,6 +18,13 @@ struct HookEnd {
     std::string message; ///< its stderr
 };
 
+/// The hook that is tested: the one of this build, or $VGPU_TEST_HOOK.
+std::string hook_program();
+
+/// Becomes the hook, with these files as its stdin and stderr.
+[[noreturn]] void exec_hook(int input, int message, const std::string& config,
+                            const std::vector<std::string>& arguments);
+
 /// A started hook. Its stdin has been given and closed.
 class HookProcess {
 public:

@@ -1,5 +1,7 @@
 #include "tests/hook/killed_hook.hpp"
 
+#include "tests/hook/hook_process.hpp"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -18,26 +20,16 @@ namespace {
 
 [[noreturn]] void run_traced(int input, const std::string& config,
                              const std::vector<std::string>& arguments) {
-    ::dup2(input, STDIN_FILENO);
     const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-    ::dup2(null, STDOUT_FILENO);
-    ::dup2(null, STDERR_FILENO);
-    ::setenv("VIRT_VGPU_CONFIG", config.c_str(), 1);
-    std::vector<char*> argv{const_cast<char*>(VGPU_HOOK_PATH)};
-    for (const std::string& argument : arguments) {
-        argv.push_back(const_cast<char*>(argument.c_str()));
-    }
-    argv.push_back(nullptr);
     ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
     ::raise(SIGSTOP);
-    ::execv(VGPU_HOOK_PATH, argv.data());
-    ::_exit(127);
+    exec_hook(input, null, config, arguments);
 }
 
 /// The traced processes, one system call after the other.
 class Trace {
 public:
-    Trace(pid_t hook, int n) : hook_(hook), n_(n) {
+    Trace(pid_t hook, std::size_t n) : hook_(hook), n_(n) {
         ::waitpid(hook_, nullptr, 0);
         ::ptrace(PTRACE_SETOPTIONS, hook_, nullptr,
                  PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_EXITKILL);
@@ -68,6 +60,8 @@ public:
         return killed_;
     }
 
+    [[nodiscard]] const std::vector<TracedCall>& calls() const { return calls_; }
+
 private:
     void stopped(pid_t pid, int status, long& call) {
         const int signal = WSTOPSIG(status);
@@ -85,10 +79,11 @@ private:
         // Stops come in pairs, at a call's entry and at its end.
         if (entered_.erase(pid) == 0) {
             entered_.insert(pid);
-            if (++calls_ == n_) {
-                user_regs_struct registers{};
-                ::ptrace(PTRACE_GETREGS, pid, nullptr, &registers);
-                call = static_cast<long>(registers.orig_rax);
+            user_regs_struct registers{};
+            ::ptrace(PTRACE_GETREGS, pid, nullptr, &registers);
+            calls_.push_back({pid == hook_, static_cast<long>(registers.orig_rax)});
+            if (calls_.size() == n_) {
+                call = calls_.back().number;
                 killed_ = true;
                 ::kill(hook_, SIGKILL);
             }
@@ -97,17 +92,15 @@ private:
     }
 
     pid_t hook_;
-    int n_;
-    int calls_ = 0;
+    std::size_t n_;
+    std::vector<TracedCall> calls_;
     bool killed_ = false;
     std::set<pid_t> alive_;
     std::set<pid_t> entered_;
 };
 
-} // namespace
-
-bool kill_hook_at(int n, const std::string& config, const std::vector<std::string>& arguments,
-                  const std::string& xml, long& call) {
+pid_t start_traced(const std::string& config, const std::vector<std::string>& arguments,
+                   const std::string& xml) {
     char name[] = "/tmp/vgpu-hook-stdin.XXXXXX";
     const int input = ::mkstemp(name);
     ::unlink(name);
@@ -120,7 +113,23 @@ bool kill_hook_at(int n, const std::string& config, const std::vector<std::strin
         run_traced(input, config, arguments);
     }
     ::close(input);
-    return Trace(hook, n).run(call);
+    return hook;
+}
+
+} // namespace
+
+bool kill_hook_at(std::size_t n, const std::string& config,
+                  const std::vector<std::string>& arguments, const std::string& xml, long& call) {
+    return Trace(start_traced(config, arguments, xml), n).run(call);
+}
+
+std::vector<TracedCall> trace_hook(const std::string& config,
+                                   const std::vector<std::string>& arguments,
+                                   const std::string& xml) {
+    Trace trace(start_traced(config, arguments, xml), 0);
+    long none = 0;
+    trace.run(none);
+    return trace.calls();
 }
 
 } // namespace vgpu::test

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,17 @@ namespace vgpu::test {
 /// 1), counted over the hook and the process it makes its driver accesses in. True if it was
 /// killed, false if it ended before; `call` is then the number of that system call. Returns when
 /// both processes are gone.
-bool kill_hook_at(int n, const std::string& config, const std::vector<std::string>& arguments,
-                  const std::string& xml, long& call);
+bool kill_hook_at(std::size_t n, const std::string& config,
+                  const std::vector<std::string>& arguments, const std::string& xml, long& call);
+
+struct TracedCall {
+    bool by_hook = false; ///< false: by the process that it makes its driver accesses in
+    long number = 0;      ///< of the system call
+};
+
+/// All system calls of a hook that nobody kills, in their order.
+std::vector<TracedCall> trace_hook(const std::string& config,
+                                   const std::vector<std::string>& arguments,
+                                   const std::string& xml);
 
 } // namespace vgpu::test

@@ -121,6 +121,67 @@ TEST_F(MdevHook, GivesADriverThatRemovesItsMdevsTimeTo) {
     EXPECT_EQ(sim.counter("leaks"), 0U);
 }
 
+// bug report D55: the next start meets the mdev that its driver is about to remove
+TEST_F(MdevHook, AStartRightAfterAStopWaitsForSuchADriver) {
+    config = write_config("[hook]\ndeadline = \"120s\"\nrelease_budget = \"300ms\"\n"
+                          "[mdev]\nself_removal = \"10s\"\n");
+    sim.control("self-removal 1000");
+    ASSERT_EQ(prepare("vm1", xml_a(mdev_a)).status, 0);
+    sim.control(fmt::format("hold {}", mdev_a));
+    sim.control(fmt::format("unhold {}", mdev_a));
+    ASSERT_EQ(release("vm1", xml_a(mdev_a)).status, 0);
+    const HookEnd end = prepare("vm1", xml_a(mdev_a));
+    EXPECT_EQ(end.status, 0) << end.message;
+    ASSERT_TRUE(claim(mdev_a));
+    EXPECT_EQ(claim(mdev_a)->state, ClaimState::configured);
+    EXPECT_TRUE(exists(mdev_a));
+    EXPECT_EQ(sim.counter("leaks"), 0U);
+}
+
+// bug report D65, where it was met: with mdevs
+TEST_F(MdevHook, RemovesTheMdevWhoseParametersAreRefused) {
+    sim.control("fault vgpu_params write EINVAL always");
+    const HookEnd end = prepare(
+        "vm1", domain_xml("vm1", uuid_a, {{"vgpu0", profile, mdev_a, "", "nonsense=1", false}}));
+    EXPECT_EQ(end.status, 1);
+    EXPECT_THAT(end.message, HasSubstr("vgpu_params"));
+    EXPECT_FALSE(exists(mdev_a));
+    EXPECT_EQ(claim(mdev_a), std::nullopt);
+    EXPECT_EQ(sim.counter("mdevs_created"), 1U) << "no other parent would take them either";
+}
+
+// hypeman 3.1: unreadable parents beside a good one
+TEST_F(MdevHook, PassesOverParentsThatCannotBeRead) {
+    for (const char* parent : {"0000:41:00.4", "0000:41:00.5", "0000:41:00.6"}) {
+        sim.control(fmt::format("fault {} mdev_supported_types readdir EIO always", parent));
+    }
+    const HookEnd end = prepare(
+        "vm1", domain_xml("vm1", uuid_a, {{"vgpu0", profile, mdev_a, "0000:41:00.0", "", false}}));
+    ASSERT_EQ(end.status, 0) << end.message;
+    EXPECT_EQ(claim(mdev_a)->parent->to_string(), "0000:41:00.7");
+}
+
+// hypeman 3.1: no parent can be read, or they cannot even be listed
+TEST_F(MdevHook, RefusesWhenNoParentCanBeRead) {
+    for (const char* what : {"mdev_supported_types", "class/mdev_bus"}) {
+        sim.control(fmt::format("fault {} readdir EIO always", what));
+        const HookEnd end = prepare("vm1", xml_a(mdev_a));
+        EXPECT_EQ(end.status, 1) << what;
+        EXPECT_THAT(end.message, HasSubstr("Input/output error")) << what;
+        EXPECT_EQ(claim(mdev_a), std::nullopt) << what;
+        sim.control("faults-clear");
+    }
+    EXPECT_EQ(prepare("vm1", xml_a(mdev_a)).status, 0);
+}
+
+// I10; hypeman 3.1: neither the one framework nor the other is guessed
+TEST_F(MdevHook, RefusesAVfWhoseFrameworkCannotBeToldWithTheReason) {
+    sim.control("fault 0000:41:00.4 mdev_supported_types stat EIO always");
+    const HookEnd end = prepare("vm1", xml_a(vf0));
+    EXPECT_EQ(end.status, 1);
+    EXPECT_THAT(end.message, HasSubstr("Input/output error"));
+}
+
 TEST_F(MdevHook, RefusesAVfOfAnMdevGpuAsPciDevice) {
     const HookEnd end = prepare("vm1", xml_a(vf0));
     EXPECT_EQ(end.status, 1);

@@ -38,6 +38,15 @@ TEST_F(Operation, StartedRecordsNoVmmThatItDoesNotSee) {
     EXPECT_EQ(claim(vf0)->vmm, std::nullopt);
 }
 
+// hypeman 3.4: a bystander. The file's text is no proof, its lock is.
+TEST_F(Operation, StartedRecordsNoProcessThatThePidFileMerelyNames) {
+    ASSERT_EQ(prepare("vm1", xml_a()).status, 0);
+    write_file(sim.libvirt_run() + "/vm1.pid", "4242\n");
+    sim.control("process-add 4242 comm=qemu-system-x86 start=777");
+    EXPECT_EQ(hook("vm1", "started", "begin", xml_a()).status, 0);
+    EXPECT_EQ(claim(vf0)->vmm, std::nullopt);
+}
+
 TEST_F(Operation, ReconnectGivesARunningDomainItsClaimWithoutTouchingTheDevice) {
     sim.control(std::string("set-type ") + vf0 + " 1150");
     EXPECT_EQ(hook("vm1", "reconnect", "begin", xml_a()).status, 0);
@@ -115,7 +124,7 @@ TEST_F(Operation, AForeignDomainStartsEvenIfOurConfigurationIsBroken) {
 TEST_F(Operation, AnotherDriversHookSucceedsAtOnce) {
     const std::string link = sim.directory() + "/libvirt/hooks/lxc.d/virt-vgpu";
     std::filesystem::create_directories(std::filesystem::path(link).parent_path());
-    std::filesystem::create_symlink(VGPU_HOOK_PATH, link);
+    std::filesystem::create_symlink(hook_program(), link);
     const std::string command =
         fmt::format("VIRT_VGPU_CONFIG={} {} vm1 prepare begin - </dev/null", config, link);
     EXPECT_EQ(std::system(command.c_str()), 0); // NOLINT(cert-env33-c): a fixed command

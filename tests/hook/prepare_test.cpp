@@ -6,8 +6,10 @@
 namespace vgpu::test {
 
 using ::testing::AllOf;
+using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Le;
 
 class Prepare : public HookTest {};
 
@@ -267,6 +269,90 @@ TEST_F(Prepare, GivesEachStartAnIncarnationOfItsOwn) {
     const auto first = claim(vf0);
     ASSERT_EQ(prepare("vm1", xml_a()).status, 0) << "its last start died without a release";
     EXPECT_NE(claim(vf0)->incarnation, first->incarnation);
+}
+
+// hypeman 3.2: claimed although nothing is configured on it
+TEST_F(Prepare, RefusesAReservedVfThoughItIsClean) {
+    ASSERT_EQ(prepare("vm1", xml_a()).status, 0);
+    edit_claim(vf0, [](Claim& c) { c.state = ClaimState::claimed; });
+    sim.control(std::string("set-type ") + vf0 + " 0");
+    const HookEnd end = prepare("vm2", xml_b());
+    EXPECT_EQ(end.status, 1);
+    EXPECT_THAT(end.message, HasSubstr("vm1"));
+    EXPECT_EQ(claim(vf0)->domain_name, "vm1");
+    EXPECT_EQ(sim.type(vf0), 0U);
+}
+
+// hypeman 3.2: the only VF is dirty and refuses its reset. It is reserved for nobody.
+TEST_F(Prepare, NamesADirtyVfThatRefusesItsReset) {
+    sim.control(std::string("set-type ") + vf0 + " 1159");
+    sim.control(std::string("fault ") + vf0 + " current_vgpu_type write-zero EIO always");
+    const HookEnd end = prepare("vm1", xml_a());
+    EXPECT_EQ(end.status, 1);
+    EXPECT_THAT(end.message, AllOf(HasSubstr(vf0), HasSubstr("Input/output error")));
+    EXPECT_EQ(sim.type(vf0), 1159U);
+    ASSERT_TRUE(claim(vf0));
+    EXPECT_EQ(claim(vf0)->state, ClaimState::draining);
+    sim.control("faults-clear");
+    EXPECT_EQ(prepare("vm2", xml_b()).status, 0);
+    EXPECT_EQ(claim(vf0)->domain_name, "vm2");
+    EXPECT_EQ(sim.type(vf0), type_4q);
+}
+
+// hypeman 3.2: two dirty ones, the first refuses its reset
+TEST_F(Prepare, RepairsTheNextSiblingWhenOneRefusesItsReset) {
+    const char* const vf2 = "0000:41:00.6";
+    sim.control(std::string("set-type ") + vf1 + " 1150");
+    sim.control(std::string("set-type ") + vf2 + " 1152"); // 8Q: no 4Q beside it
+    sim.control(std::string("fault ") + vf1 + " current_vgpu_type write-zero EIO always");
+    const HookEnd end = prepare("vm1", xml_a());
+    EXPECT_EQ(end.status, 0) << end.message;
+    EXPECT_EQ(sim.type(vf0), type_4q);
+    EXPECT_EQ(sim.type(vf1), 1150U);
+    EXPECT_EQ(sim.type(vf2), 0U);
+}
+
+// hypeman 3.1: of the orphans the free one is cleared, the held one kept
+TEST_F(Prepare, RepairsNoSiblingThatAProcessHolds) {
+    const char* const vf2 = "0000:41:00.6";
+    sim.control(std::string("set-type ") + vf1 + " 1150");
+    sim.control(std::string("set-type ") + vf2 + " 1152");
+    sim.control("process-add 4242 comm=qemu-system-x86");
+    sim.control(std::string("process-fd 4242 20 cdev:") + vf1);
+    const HookEnd end = prepare("vm1", xml_a());
+    EXPECT_EQ(end.status, 0) << end.message;
+    EXPECT_EQ(sim.type(vf1), 1150U);
+    EXPECT_EQ(sim.type(vf2), 0U);
+    EXPECT_EQ(sim.counter("writes_while_open"), 0U);
+}
+
+// hypeman 3.2: a claim says since when
+TEST_F(Prepare, NotesTheTimeOfTheClaim) {
+    const std::string before = utc_now();
+    ASSERT_EQ(prepare("vm1", xml_a()).status, 0);
+    EXPECT_THAT(claim(vf0)->claimed_at, AllOf(Ge(before), Le(utc_now())));
+}
+
+// bug reports D16, D17: what the last boot knew of a device counts for nothing, the device does
+TEST_F(Prepare, ConfiguresItsVfAnewAfterAReboot) {
+    ASSERT_EQ(prepare("vm1", xml_a()).status, 0);
+    const auto before = claim(vf0);
+    reboot();
+    ASSERT_EQ(sim.type(vf0), 0U);
+    EXPECT_EQ(prepare("vm1", xml_a()).status, 0);
+    EXPECT_EQ(sim.type(vf0), type_4q);
+    EXPECT_NE(claim(vf0)->boot_id, before->boot_id);
+    EXPECT_EQ(claim_files().size(), 1U);
+}
+
+// bug report D85: the request was changed while the domain was off
+TEST_F(Prepare, GivesItsNextStartAnotherProfile) {
+    ASSERT_EQ(prepare("vm1", xml_a()).status, 0);
+    const HookEnd end = prepare("vm1", xml_a(vf0, "NVIDIA L40S-8Q"));
+    EXPECT_EQ(end.status, 0) << end.message;
+    EXPECT_EQ(sim.type(vf0), 1152U);
+    EXPECT_EQ(claim(vf0)->type_id, 1152U);
+    EXPECT_EQ(claim(vf0)->profile, "NVIDIA L40S-8Q");
 }
 
 } // namespace vgpu::test

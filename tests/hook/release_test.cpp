@@ -112,4 +112,16 @@ TEST_F(Release, FreesTheClaimOfAVfThatIsGone) {
     EXPECT_THAT(claim_files(), IsEmpty());
 }
 
+// bug report D62: a late second release, when the VF is another domain's by then
+TEST_F(Release, ThatComesAgainLeavesTheNextOwnerAlone) {
+    ASSERT_EQ(release("vm1", xml_a()).status, 0);
+    ASSERT_EQ(prepare("vm2", xml_b()).status, 0);
+    EXPECT_EQ(release("vm1", xml_a()).status, 0);
+    ASSERT_TRUE(claim(vf0));
+    EXPECT_EQ(claim(vf0)->domain_name, "vm2");
+    EXPECT_EQ(claim(vf0)->state, ClaimState::configured);
+    EXPECT_EQ(sim.type(vf0), type_4q);
+    EXPECT_EQ(sim.counter(std::string(vf0) + ".resets"), 1U) << "that of the first release";
+}
+
 } // namespace vgpu::test

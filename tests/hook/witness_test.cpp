@@ -89,6 +89,38 @@ TEST_F(Witness, TheRecordedVmm) {
     expect_it_is_freed();
 }
 
+// hypeman 3.4: the leader has ended, a thread still runs; no device of it is open any more
+TEST_F(Witness, TheRecordedVmmWhoseLeaderEndedBeforeAThread) {
+    sim.control("process-add 4242 comm=qemu-system-x86 start=777 state=Z");
+    sim.control("process-thread 4242 4243 comm=vhost-4242");
+    edit_claim(vf0, [](Claim& c) { c.vmm = Vmm{4242, 777}; });
+    expect_nobody_touches_it();
+    sim.control("process-remove 4242");
+    expect_it_is_freed();
+}
+
+// hypeman 3.4: the recorded number is a stranger's by now, the domain has another process
+TEST_F(Witness, AVmmBesideARecycledPid) {
+    sim.control("process-add 4242 comm=bash start=778");
+    sim.control(fmt::format("process-add 4243 comm=qemu-system-x86 "
+                            "cmdline=/usr/bin/qemu-system-x86_64\\0-uuid\\0{}",
+                            uuid_a));
+    edit_claim(vf0, [](Claim& c) { c.vmm = Vmm{4242, 777}; });
+    expect_nobody_touches_it();
+    sim.control("process-remove 4243");
+    expect_it_is_freed();
+}
+
+// hypeman 3.4: process numbers and start times say nothing across boots
+TEST_F(Witness, ARecordedVmmOfAnotherBootIsNoVmm) {
+    sim.control("process-add 4242 comm=bash start=777");
+    edit_claim(vf0, [](Claim& c) {
+        c.vmm = Vmm{4242, 777};
+        c.boot_id = "an earlier boot";
+    });
+    expect_it_is_freed();
+}
+
 TEST_F(Witness, ARecycledPidIsNoVmm) { // hypeman 3.4: start time + 1 is dead
     sim.control("process-add 4242 comm=bash start=778");
     edit_claim(vf0, [](Claim& c) { c.vmm = Vmm{4242, 777}; });

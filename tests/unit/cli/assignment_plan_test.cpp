@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 namespace vgpu::cli {
 
 namespace {
@@ -134,6 +137,51 @@ TEST_F(Plan, PrefersACleanDeviceOnTheSameGpu) {
     inventory.gpus.pop_back();
     inventory.devices.pop_back();
     inventory.devices[0] = dirty(inventory.devices[0], l40s_4q);
+    EXPECT_EQ(device_for("L40S-4Q"), "0000:41:00.5");
+}
+
+// hypeman 3.2: one bad VF must not be everybody's first choice
+TEST_F(Plan, ChoosesAmongEqualDevicesByChance) {
+    inventory.gpus.pop_back();
+    inventory.devices.pop_back();
+    std::set<DeviceKey> chosen;
+    for (const std::size_t pick : {std::size_t{0}, std::size_t{1}}) {
+        const auto random = [pick](std::size_t bound) {
+            EXPECT_EQ(bound, 2U);
+            return pick;
+        };
+        const auto planned = plan_assignments({inventory, hypervisor, elsewhere, view, random},
+                                              {request("vgpu0", "L40S-4Q")});
+        ASSERT_TRUE(planned) << planned.error().text();
+        chosen.insert(planned->front().assignment.device);
+    }
+    EXPECT_EQ(chosen.size(), 2U);
+}
+
+TEST_F(Plan, ChoosesByChanceAmongCleanDevicesOnly) {
+    inventory = host_of({l40s(gpu_a)}, {dirty(vf("0000:41:00.4", gpu_a, {}), l40s_4q),
+                                        vf("0000:41:00.5", gpu_a, {l40s_4q}),
+                                        vf("0000:41:00.6", gpu_a, {l40s_4q})});
+    std::set<std::string> chosen;
+    for (const std::size_t pick : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+        const auto random = [pick](std::size_t bound) { return pick % bound; };
+        const auto planned = plan_assignments({inventory, hypervisor, elsewhere, view, random},
+                                              {request("vgpu0", "L40S-4Q")});
+        ASSERT_TRUE(planned) << planned.error().text();
+        chosen.insert(planned->front().assignment.device.device());
+    }
+    EXPECT_EQ(chosen, (std::set<std::string>{"0000:41:00.5", "0000:41:00.6"}));
+}
+
+// hypeman 3.2: a claim of a profile that says nothing of its size makes its GPU the last choice
+TEST_F(Plan, GoesToAGpuOfUnknownLoadOnlyWhenThereIsNoOther) {
+    inventory = host_of({l40s(gpu_a), l40s(gpu_b)},
+                        {claimed(vf("0000:41:00.4", gpu_a, {}), VgpuType{77, "nvidia-77"}),
+                         vf("0000:41:00.5", gpu_a, {l40s_4q}),
+                         claimed(vf("0000:81:00.4", gpu_b, {}), l40s_4q, 2),
+                         vf("0000:81:00.5", gpu_b, {l40s_4q})});
+    EXPECT_EQ(device_for("L40S-4Q"), "0000:81:00.5");
+    inventory.devices.pop_back();
     EXPECT_EQ(device_for("L40S-4Q"), "0000:41:00.5");
 }
 

@@ -75,6 +75,14 @@ TEST(Availability, CountsTheRoomThatLivingVgpusLeave) {
     EXPECT_EQ(available(inventory, l40s_8q), 4U);
 }
 
+// hypeman 3.1: a driver may go on listing types on a VF that carries one
+TEST(Availability, CountsNoClaimedDeviceThatStillOffersTypes) {
+    auto devices = vfs(gpu_a, "0000:42", 2, {l40s_4q});
+    devices[0] = claimed(devices[0], l40s_4q);
+    devices[0].offers.push_back(test::offered(l40s_4q));
+    EXPECT_EQ(available(host_of({l40s(gpu_a)}, devices), l40s_4q), 1U);
+}
+
 TEST(Availability, ListsAKnownProfileThatCannotBeCreatedNowWithZero) {
     auto devices = vfs(gpu_a, "0000:42", 4, {l40s_8q}); // the driver's list has shrunk to one size
     devices[0] = claimed(devices[0], l40s_8q);

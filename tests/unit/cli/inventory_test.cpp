@@ -1,9 +1,12 @@
 #include "agent/core/availability.hpp"
 #include "agent/core/inventory.hpp"
+#include "agent/core/topology.hpp"
 #include "tests/unit/cli/simulated_host.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <filesystem>
 
 namespace vgpu {
 
@@ -96,6 +99,17 @@ TEST(Inventory, DecidesTheFrameworkPerGpu) {
               FrameworkKind::vendor_vfio);
     EXPECT_EQ(inventory.gpu(*PciAddress::parse("0000:03:00.0"))->framework, FrameworkKind::mdev);
     EXPECT_EQ(inventory.gpu(*PciAddress::parse("0000:04:00.0"))->framework, FrameworkKind::mdev);
+}
+
+// hypeman 3.1: a driver that is registered for mdevs and makes none of them
+TEST(Inventory, TakesAVfWithAnEmptyListOfMdevTypesForOneOfTheVendorsFramework) {
+    const test::TempDir root;
+    const std::string function = root / "bus/pci/devices/0000:41:00.4";
+    test::write_file(function + "/nvidia/current_vgpu_type", "0\n");
+    std::filesystem::create_directories(function + "/mdev_supported_types");
+    PosixSysfs sysfs(root.path().string());
+    EXPECT_EQ(framework_of(sysfs, PciAddress::parse("0000:41:00.4").value()).value(),
+              FrameworkKind::vendor_vfio);
 }
 
 // bug reports D25, D32: the parents are the VFs of one card and the PF of the other

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -108,6 +111,64 @@ TEST(ProcScan, FindsANodeByItsNumberUnderAnotherName) {
     const HolderScan scan = scan_holders(Proc("/proc"), {alias});
     ::close(fd);
     EXPECT_EQ(scan.holders.count(alias), 1U);
+}
+
+// hypeman 3.4: a process without its fd directory is one that is ending, no failure of the scan
+TEST(ProcScan, PassesOverAProcessWhoseFilesAreGone) {
+    FakeProc proc;
+    fs::create_directories(proc.at(100));
+    proc.add(200, "qemu");
+    proc.open(200, 5, "/dev/vfio/15");
+    const HolderScan scan = proc.scan(nodes);
+    EXPECT_FALSE(scan.incomplete);
+    ASSERT_EQ(scan.holders.size(), 1U);
+    EXPECT_EQ(scan.holders.at("/dev/vfio/15").pid, 200);
+}
+
+// hypeman 3.4
+TEST(ProcScan, FindsAHolderWhileOtherProcessesComeAndGo) {
+    const TempDir directory;
+    const std::string node = fs::canonical(directory.path()).string() + "/node";
+    write_file(node, "");
+    const int fd = ::open(node.c_str(), O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(fd, 0);
+    const pid_t parent = ::getpid();
+    const pid_t churning = ::fork();
+    ASSERT_GE(churning, 0);
+    if (churning == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        ::close(fd);
+        while (::getppid() == parent) {
+            const pid_t short_lived = ::fork();
+            if (short_lived == 0) {
+                ::_exit(0);
+            }
+            ::waitpid(short_lived, nullptr, 0);
+        }
+        ::_exit(0);
+    }
+    for (int scan = 0; scan < 30; ++scan) {
+        EXPECT_EQ(scan_holders(Proc("/proc"), {node}).holders.count(node), 1U);
+    }
+    ::kill(churning, SIGKILL);
+    ::waitpid(churning, nullptr, 0);
+    ::close(fd);
+}
+
+// hypeman 3.4
+TEST(Proc, KnowsTheBootAndTheStartOfAProcessAndOfNoneThatIsAbsent) {
+    const Proc proc("/proc");
+    const std::string boot = proc.boot_id().value();
+    EXPECT_EQ(proc.boot_id().value(), boot);
+    const auto self = proc.start_time(::getpid());
+    ASSERT_TRUE(self);
+    ASSERT_TRUE(*self);
+    EXPECT_GT(**self, 0U);
+    for (const std::int64_t absent : {0, -1, 2147483647}) {
+        const auto none = proc.start_time(absent);
+        ASSERT_TRUE(none) << absent;
+        EXPECT_FALSE(*none) << absent;
+    }
 }
 
 } // namespace vgpu
