@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <set>
 #include <utility>
 
 namespace vgpu {
@@ -101,8 +103,8 @@ public:
             }
             return {};
         }
-        // A domain that asked for nothing is refused only what another one has.
-        if (request.wanted.empty() && claims.error().code() != ErrorCode::busy) {
+        // A domain that asked for nothing is refused only what another one has, or may have.
+        if (request.wanted.empty() && !another_may_have(request.foreign)) {
             note(NoteLevel::warning,
                  "its vGPUs could not be protected by a claim: " + claims.error().text(), "");
             return {};
@@ -173,6 +175,16 @@ private:
     /// A child that is stuck in a driver must not keep the whole host from allocating.
     void close_allocation_lock() const { locks_.close_allocation_in_child(); }
 
+    /// A look without a lock: the lock may be what could not be had. A claim that cannot be read
+    /// counts, unless there is no directory that it could be in.
+    [[nodiscard]] bool another_may_have(const std::vector<DeviceKey>& devices) const {
+        return std::any_of(devices.begin(), devices.end(), [this](const DeviceKey& device) {
+            const auto claim = claims_.read(device);
+            return claim ? *claim && (*claim)->domain_uuid != domain_.uuid
+                         : claim.error().error_number() != ENOTDIR;
+        });
+    }
+
     [[nodiscard]] std::vector<DeviceKey> keys() const {
         std::vector<DeviceKey> keys;
         for (const Hostdev& hostdev : domain_.hostdevs) {
@@ -183,19 +195,21 @@ private:
         return keys;
     }
 
-    [[nodiscard]] bool is_requested(const Hostdev& hostdev) const {
-        return std::any_of(domain_.requests.begin(), domain_.requests.end(),
-                           [&](const xml::VgpuRequest& request) {
-                               return domain_.hostdev_of(request) == &hostdev;
-                           });
+    [[nodiscard]] std::set<const Hostdev*> requested() const {
+        std::set<const Hostdev*> hostdevs;
+        for (const xml::VgpuRequest& request : domain_.requests) {
+            hostdevs.insert(domain_.hostdev_of(request));
+        }
+        return hostdevs;
     }
 
     /// vGPUs that no request of the domain points at. Other PCI devices are nobody's business here.
     [[nodiscard]] std::vector<DeviceKey> foreign_keys() {
         std::vector<DeviceKey> keys;
+        const auto ours = requested();
         for (const Hostdev& hostdev : domain_.hostdevs) {
             const auto key = key_of(hostdev);
-            if (key && !is_requested(hostdev) && (key->is_mdev() || may_be_vendor_vf(*key))) {
+            if (key && !ours.contains(&hostdev) && (key->is_mdev() || may_be_vendor_vf(*key))) {
                 keys.push_back(*key);
             }
         }

@@ -7,9 +7,13 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <syslog.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
 
 namespace vgpu {
 
@@ -46,14 +50,27 @@ void add(std::string& datagram, std::string_view name, std::string_view value) {
     datagram.append(value).append("\n");
 }
 
-bool send_to_journal(std::string_view datagram) {
+/// Never waits: a logger that does not read must not hold up a start. Returns 0 or the errno.
+int send(const char* socket_path, std::string_view datagram) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    constexpr std::string_view path = "/run/systemd/journal/socket";
-    std::memcpy(address.sun_path, path.data(), path.size());
+    std::strncpy(address.sun_path, socket_path, sizeof address.sun_path - 1);
     const UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    return fd && ::sendto(fd.get(), datagram.data(), datagram.size(), MSG_NOSIGNAL,
-                          reinterpret_cast<const sockaddr*>(&address), sizeof address) >= 0;
+    const bool sent =
+        fd && ::sendto(fd.get(), datagram.data(), datagram.size(), MSG_NOSIGNAL,
+                       reinterpret_cast<const sockaddr*>(&address), sizeof address) >= 0;
+    return sent ? 0 : errno;
+}
+
+/// A line as syslog(3) writes it, which would wait for the logger.
+std::string syslog_line(const LogRecord& record) {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    ::localtime_r(&now, &parts);
+    std::array<char, 32> time{};
+    std::strftime(time.data(), time.size(), "%b %e %H:%M:%S", &parts);
+    return fmt::format("<{}>{} {}[{}]: {}", LOG_DAEMON | priority_of(record.level), time.data(),
+                       identifier, ::getpid(), record.text);
 }
 
 } // namespace
@@ -71,12 +88,10 @@ std::string journal_datagram(const LogRecord& record) {
 }
 
 void log(const LogRecord& record) {
-    if (send_to_journal(journal_datagram(record))) {
-        return;
+    const int error_number = send("/run/systemd/journal/socket", journal_datagram(record));
+    if (error_number == ENOENT || error_number == ECONNREFUSED) {
+        send("/dev/log", syslog_line(record));
     }
-    ::openlog(identifier, LOG_PID | LOG_NDELAY, LOG_DAEMON);
-    ::syslog(priority_of(record.level), "%s", record.text.c_str());
-    ::closelog();
 }
 
 } // namespace vgpu

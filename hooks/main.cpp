@@ -1,5 +1,6 @@
 #include "agent/core/file_io.hpp"
 #include "hooks/hook_runner.hpp"
+#include "hooks/surroundings.hpp"
 #include "xml/domain.hpp"
 
 #include <signal.h>
@@ -8,6 +9,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -40,8 +42,7 @@ extern "C" void on_alarm(int) {
     constexpr std::string_view text =
         "virt-vgpu: gave up at the hook's deadline; see the journal of virt-vgpu-hook\n";
     if (exit_code_of_deadline != 0) {
-        const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-        static_cast<void>(written);
+        vgpu::write_message(text, std::chrono::milliseconds(0));
     }
     ::_exit(exit_code_of_deadline);
 }
@@ -51,7 +52,13 @@ void set_last_resort(vgpu::HookOperation operation) {
     struct sigaction action{};
     action.sa_handler = on_alarm;
     ::sigaction(SIGALRM, &action, nullptr);
+    sigset_t alarm_signal;
+    ::sigemptyset(&alarm_signal);
+    ::sigaddset(&alarm_signal, SIGALRM);
+    ::sigprocmask(SIG_UNBLOCK, &alarm_signal, nullptr);
+    // A write that cannot be made is an error of that write, never the end of the hook.
     ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGXFSZ, SIG_IGN);
     constexpr unsigned until_the_configuration_is_read = 10;
     ::alarm(until_the_configuration_is_read);
 }
@@ -67,13 +74,14 @@ int run(int argc, const char* const* argv) {
         return 0;
     }
     set_last_resort(invocation.operation);
+    vgpu::keep_standard_files_only();
     ::umask(022);
     const auto xml = vgpu::read_descriptor(STDIN_FILENO, "the domain's XML on stdin",
                                            vgpu::xml::max_domain_xml_bytes);
     std::string message;
     const int code = vgpu::run_hook(invocation, xml, orphan, ::geteuid() == 0, message);
     if (!message.empty()) {
-        std::fprintf(stderr, "%s\n", message.c_str());
+        vgpu::write_message(message + "\n", std::chrono::seconds(1));
     }
     return code;
 }
@@ -85,7 +93,10 @@ int main(int argc, char** argv) {
         return run(argc, argv);
     } catch (const std::exception& error) {
         // Out of memory, or a fault of ours: a guest is never killed for it, a start is refused.
-        std::fprintf(stderr, "virt-vgpu: %s\n", error.what());
+        const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+        std::fprintf(stderr, "virt-vgpu: %s\n",
+                     memory ? "out of memory: see the limits of the libvirt daemon's unit"
+                            : error.what());
         return argc > 2 && std::string_view(argv[2]) == "prepare" ? 1 : 0;
     }
 }

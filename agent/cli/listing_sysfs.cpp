@@ -4,28 +4,11 @@
 
 namespace vgpu::cli {
 
-namespace {
-
-/// "bus/pci/devices/0000:41:00.4/nvidia/x" -> "bus/pci/devices/0000:41:00.4".
-std::string device_of(const std::string& path) {
-    std::size_t end = 0;
-    for (int parts = 0; parts < 4; ++parts) {
-        end = path.find('/', end);
-        if (end == std::string::npos) {
-            return path;
-        }
-        ++end;
-    }
-    return path.substr(0, end - 1);
-}
-
-} // namespace
-
 ListingSysfs::ListingSysfs(Sysfs& inner, Deadline deadline, std::chrono::milliseconds patience)
     : inner_(inner), deadline_(deadline), patience_(patience) {}
 
 Result<std::string> ListingSysfs::read(const std::string& path) {
-    const std::string device = device_of(path);
+    const std::string device = device_of_attribute(path);
     if (lost_.contains(device)) {
         return fail(ErrorCode::timeout,
                     fmt::format("read {}: not tried, the driver has not come back from an earlier "

@@ -73,8 +73,9 @@ Result<ReleaseReport> release_claimed(Host& host, DeviceLock& lock, const Claim&
     if (!is_over(host, claim)) {
         VGPU_TRY(may_end(host, key, claim, force));
     }
+    VGPU_TRY_ASSIGN(const auto function, function_of(host, key));
     VGPU_TRY(finish_claim(host, lock, claim, deadline));
-    const bool untouched = claim.state == ClaimState::claimed || !claim.managed;
+    const bool untouched = claim.state == ClaimState::claimed || !claim.managed || !function;
     return ReleaseReport{untouched ? ReleaseEffect::forgotten : ReleaseEffect::reset, claim};
 }
 

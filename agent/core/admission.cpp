@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <utility>
 
 namespace vgpu {
@@ -82,8 +81,7 @@ Result<void> must_be_on_wanted_gpu(const Slot& slot) {
 /// Somebody has the device open, or may have. Without a group node only a scan of /proc can tell;
 /// where nothing was ever set up, the exclusive open is enough and does not grow with the host.
 Result<void> must_not_be_open(Host& host, Slot& slot) {
-    const bool proven = slot.own && slot.own->state != ClaimState::claimed;
-    if (slot.leftover != 0 && !proven) {
+    if (slot.leftover != 0 && !slot.own) {
         return prove_free(host, *slot.framework, slot.key, std::nullopt);
     }
     VGPU_TRY_ASSIGN(const DeviceNodes nodes, slot.framework->nodes(slot.key));
@@ -101,16 +99,14 @@ Result<void> must_not_be_open(Host& host, Slot& slot) {
 }
 
 Result<void> take_over_own(Host& host, const PrepareRequest& request, Slot& slot, Claim claim) {
-    if (claim.state != ClaimState::claimed) {
-        std::optional<FormerUser> user;
-        if (!host.of_another_boot(claim)) {
-            user = FormerUser{request.domain, {request.name, claim.domain_name}, claim.vmm};
-        }
-        const auto freed = prove_free(host, *slot.framework, slot.key, user);
-        if (!freed) {
-            return fail(freed.error().in(
-                fmt::format("{} is still claimed by this domain's last run", slot.key.device())));
-        }
+    std::optional<FormerUser> user;
+    if (!host.of_another_boot(claim)) {
+        user = FormerUser{request.domain, {request.name, claim.domain_name}, claim.vmm};
+    }
+    const auto freed = prove_free(host, *slot.framework, slot.key, user);
+    if (!freed) {
+        return fail(freed.error().in(
+            fmt::format("{} is still claimed by this domain's last run", slot.key.device())));
     }
     slot.own = std::move(claim);
     return {};
@@ -121,11 +117,8 @@ Result<void> take_over_own(Host& host, const PrepareRequest& request, Slot& slot
 Result<std::optional<Claim>> claim_to_deal_with(Host& host, const PrepareRequest& request,
                                                 const DeviceKey& key) {
     auto claim = host.claims.read(key);
-    if (!claim && claim.error().error_number() == ENOTDIR) {
-        return fail(claim.error()); // there is no directory that it could be in
-    }
     if (!claim) {
-        return fail(Error(ErrorCode::busy, claim.error().text()));
+        return fail(claim.error());
     }
     if (*claim && (*claim)->domain_uuid != request.domain && !is_over(host, **claim)) {
         return fail(held_by(key, **claim));
@@ -135,7 +128,10 @@ Result<std::optional<Claim>> claim_to_deal_with(Host& host, const PrepareRequest
 
 Result<void> deal_with(Host& host, const PrepareRequest& request, DeviceLock& lock, Slot& slot,
                        const Claim& claim, Deadline deadline) {
-    if (claim.domain_uuid == request.domain) {
+    // What was configured for this domain and is now only a device of its XML is wiped first, then
+    // protected.
+    const bool still_wanted = slot.wanted != nullptr || !claim.managed;
+    if (claim.domain_uuid == request.domain && still_wanted) {
         return take_over_own(host, request, slot, claim);
     }
     VGPU_TRY(finish_claim(host, lock, claim, deadline));

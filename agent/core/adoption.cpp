@@ -93,7 +93,22 @@ Result<bool> adopt(Host& host, const Uuid& domain, const std::string& name,
         return false;
     }
     const Claim adopted = adopted_claim(host, domain, name, device, *place);
-    VGPU_TRY(stale ? host.claims.replace(lock, adopted) : host.claims.link(lock, adopted));
+    VGPU_TRY(stale ? host.claims.take_over(lock, adopted) : host.claims.link(lock, adopted));
+    return true;
+}
+
+Result<bool> record(Host& host, const DeviceLock& lock, const Uuid& domain,
+                    const std::string& name) {
+    VGPU_TRY_ASSIGN(auto claim, host.claims.read(lock.key()));
+    if (!claim || claim->domain_uuid != domain || claim->state != ClaimState::configured) {
+        return false;
+    }
+    VGPU_TRY_ASSIGN(const auto vmm, host.witnesses.running_vmm(name));
+    if (!vmm || claim->vmm == vmm) {
+        return false;
+    }
+    claim->vmm = vmm;
+    VGPU_TRY(host.claims.replace(lock, *claim));
     return true;
 }
 
@@ -120,17 +135,11 @@ Result<int> record_vmm(Host& host, const Uuid& domain, const std::string& name, 
             continue;
         }
         VGPU_TRY(check());
-        VGPU_TRY_ASSIGN(auto claim, host.claims.read(key));
-        if (!claim || claim->domain_uuid != domain || claim->state != ClaimState::configured) {
-            continue;
+        const auto done = record(host, *lock, domain, name);
+        if (!done) {
+            host.note(NoteLevel::warning, done.error().text(), key);
         }
-        VGPU_TRY_ASSIGN(const auto vmm, host.witnesses.running_vmm(name));
-        if (!vmm || claim->vmm == vmm) {
-            continue;
-        }
-        claim->vmm = vmm;
-        VGPU_TRY(host.claims.replace(*lock, *claim));
-        ++recorded;
+        recorded += done && *done ? 1 : 0;
     }
     return recorded;
 }

@@ -52,28 +52,27 @@ Result<std::string> decode(std::string_view message) {
     return fail(Error(static_cast<ErrorCode>(header.code), std::move(text), header.error_number));
 }
 
-ssize_t receive(int fd, std::string& buffer) {
-    buffer.resize(max_message);
-    while (true) {
-        const ssize_t size = ::recv(fd, buffer.data(), buffer.size(), 0);
-        if (size >= 0 || errno != EINTR) {
-            buffer.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-            return size;
-        }
-    }
-}
-
 } // namespace
 
+std::string device_of_attribute(std::string_view path) {
+    for (const std::string_view devices :
+         {"bus/pci/devices/", "bus/mdev/devices/", "class/mdev_bus/"}) {
+        if (path.starts_with(devices)) {
+            return std::string(path.substr(0, path.find('/', devices.size())));
+        }
+    }
+    return std::string(path);
+}
+
 BoundedSysfs::BoundedSysfs(Sysfs& inner, Deadline deadline, std::function<void()> in_child)
-    : inner_(inner), deadline_(deadline), in_child_(std::move(in_child)) {}
+    : inner_(inner), limit_(deadline), deadline_(deadline), in_child_(std::move(in_child)) {}
 
 BoundedSysfs::~BoundedSysfs() {
     forget_child();
 }
 
 void BoundedSysfs::forget_child() {
-    if (child_ < 0 || stuck_) {
+    if (child_ < 0) {
         return;
     }
     socket_.reset(); // the idle child reads the end of the stream and leaves
@@ -117,14 +116,28 @@ void BoundedSysfs::serve(const UniqueFd& socket, pid_t parent) {
     if (in_child_) {
         in_child_();
     }
-    std::string buffer;
-    while (receive(socket.get(), buffer) > 0) {
-        const std::string reply = answer(buffer);
+    while (true) {
+        const std::string_view request = receive(socket);
+        if (request.empty()) {
+            break;
+        }
+        const std::string reply = answer(request);
         if (::send(socket.get(), reply.data(), reply.size(), MSG_NOSIGNAL) < 0) {
             break;
         }
     }
     ::_exit(0);
+}
+
+std::string_view BoundedSysfs::receive(const UniqueFd& socket) {
+    buffer_.resize(max_message);
+    while (true) {
+        const ssize_t size = ::recv(socket.get(), buffer_.data(), buffer_.size(), 0);
+        if (size >= 0 || errno != EINTR) {
+            return std::string_view(buffer_).substr(0,
+                                                    size > 0 ? static_cast<std::size_t>(size) : 0);
+        }
+    }
 }
 
 std::string BoundedSysfs::answer(std::string_view request) {
@@ -134,6 +147,9 @@ std::string BoundedSysfs::answer(std::string_view request) {
     if (operation == 'r') {
         return encode(inner_.read(path));
     }
+    if (operation != 'w' || end == std::string_view::npos) {
+        return encode(fail(ErrorCode::invalid, "no such access"));
+    }
     const auto written = inner_.write(path, request.substr(end + 1));
     return encode(written ? Result<std::string>(std::string()) : fail(written.error()));
 }
@@ -142,7 +158,7 @@ Result<std::string> BoundedSysfs::ask(char operation, const std::string& path,
                                       std::string_view data) {
     const std::string what =
         fmt::format("{} {}", operation == 'r' ? "read" : "write", inner_.absolute(path));
-    if (stuck_) {
+    if (stuck_.contains(device_of_attribute(path))) {
         return fail(ErrorCode::timeout,
                     what + ": not tried, the driver has not come back from an earlier access");
     }
@@ -160,11 +176,17 @@ Result<std::string> BoundedSysfs::ask(char operation, const std::string& path,
         ready = ::poll(&wait, 1, static_cast<int>(deadline_.remaining().count()));
     } while (ready < 0 && errno == EINTR && !deadline_.passed());
     if (ready <= 0) {
-        stuck_ = true;
+        // Left to itself, and to the locks it has: another child serves other devices.
+        stuck_.insert(device_of_attribute(path));
+        socket_.reset();
+        child_ = -1;
         return fail(ErrorCode::timeout, what + ": the driver has not come back in time");
     }
-    receive(socket_.get(), message);
-    return decode(message);
+    const std::string_view reply = receive(socket_);
+    if (reply.empty()) {
+        forget_child(); // somebody killed it; the next access starts another one
+    }
+    return decode(reply);
 }
 
 Result<std::string> BoundedSysfs::read(const std::string& path) {

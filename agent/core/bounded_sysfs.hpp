@@ -7,20 +7,25 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace vgpu {
 
+/// The directory of the function or mdev that a path of an attribute leads through:
+/// "bus/pci/devices/0000:41:00.4" for "bus/pci/devices/0000:41:00.4/nvidia/x".
+[[nodiscard]] std::string device_of_attribute(std::string_view path);
+
 /// A Sysfs whose read() and write() end by a deadline whatever the driver does: they are made by a
 /// child process, since a system call that is stuck in a driver can be left by nobody, not even by
 /// SIGKILL. list(), read_link() and exists() reach no driver and are made directly.
 ///
-/// After a timeout the child stays where it is and every further read or write fails at once. The
-/// child was forked with the device locks of this process: if they are left to it
-/// (DeviceLock::leave_to_children) nobody touches the device before the driver has let go. It keeps
-/// no standard descriptors, so nobody waits for its output, and dies with this process as soon as
-/// the driver lets it. For one thread of one process.
+/// After a timeout the child stays where it is, every further access to that device fails at once,
+/// and another child serves the others. The child was forked with the device locks of this process:
+/// if they are left to it (DeviceLock::leave_to_children) nobody touches the device before the
+/// driver has let go. It keeps no standard descriptors, so nobody waits for its output, and dies
+/// with this process as soon as the driver lets it. For one thread of one process.
 class BoundedSysfs final : public Sysfs {
 public:
     /// `inner` is used by this process and, in read() and write(), by the child. `in_child` runs in
@@ -31,10 +36,11 @@ public:
     /// Ends the idle child: the next access forks a new one, which then has the locks taken in
     /// between.
     void forget_child();
-    /// Moves the deadline of all further accesses.
-    void set_deadline(Deadline deadline) { deadline_ = deadline; }
-    /// True once an access has not come back in time.
-    [[nodiscard]] bool stuck() const { return stuck_; }
+    void set_deadline(Deadline deadline) override {
+        deadline_ = limit_.within(deadline.remaining());
+    }
+    /// True once an access has not come back in time. That device is not tried again.
+    [[nodiscard]] bool stuck() const { return !stuck_.empty(); }
 
     const std::string& root() const override { return inner_.root(); }
     Result<std::string> read(const std::string& path) override;
@@ -53,13 +59,17 @@ private:
     [[nodiscard]] Result<void> start_child();
     [[noreturn]] void serve(const UniqueFd& socket, pid_t parent);
     [[nodiscard]] std::string answer(std::string_view request);
+    /// One message, in the buffer; empty at the end of the stream or on an error.
+    [[nodiscard]] std::string_view receive(const UniqueFd& socket);
 
     Sysfs& inner_;
+    Deadline limit_;
     Deadline deadline_;
     std::function<void()> in_child_;
     UniqueFd socket_;
+    std::string buffer_; ///< of messages; kept, since it is large
     pid_t child_ = -1;
-    bool stuck_ = false;
+    std::set<std::string> stuck_; ///< devices
 };
 
 } // namespace vgpu

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <time.h>
-
 #include <array>
+#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -269,11 +268,14 @@ Result<Claim> parse_claim(std::string_view json, std::string_view sysfs_root) {
 }
 
 std::string utc_now() {
-    const std::time_t now = ::time(nullptr);
-    std::tm parts{};
-    ::gmtime_r(&now, &parts);
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900,
-                       parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+    // Not gmtime(3), which reads the time zone's file first.
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    const auto midnight = std::chrono::floor<std::chrono::days>(now);
+    const std::chrono::year_month_day date(midnight);
+    const std::chrono::hh_mm_ss time(now - midnight);
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
+                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                       time.hours().count(), time.minutes().count(), time.seconds().count());
 }
 
 } // namespace vgpu

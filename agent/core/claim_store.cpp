@@ -23,6 +23,22 @@ namespace {
 
 constexpr std::size_t max_claim_bytes = 64 * 1024;
 constexpr std::string_view suffix = ".json";
+constexpr std::string_view counts_as_claimed =
+    "the device counts as claimed until this is repaired or, once nothing uses the device, removed";
+
+/// The claim says of itself what the name of its file says of it.
+bool is_of(const Claim& claim, const DeviceKey& key) {
+    if ((claim.framework == FrameworkKind::mdev) != key.is_mdev() ||
+        claim.mdev_uuid.has_value() != key.is_mdev()) {
+        return false;
+    }
+    if (key.is_mdev()) {
+        return *claim.mdev_uuid == key.mdev();
+    }
+    const auto named = PciAddress::parse(
+        std::string_view(claim.device_path).substr(claim.device_path.rfind('/') + 1));
+    return named && *named == key.pci();
+}
 
 Result<void> make_directories(const std::string& path) {
     std::error_code error;
@@ -48,23 +64,22 @@ std::string ClaimStore::index(const Uuid& domain) const {
 
 Result<std::optional<Claim>> ClaimStore::read(const DeviceKey& key) const {
     const std::string file = path(key);
-    const auto text = read_small_file(file, max_claim_bytes);
+    // No claim is a link: one that leads nowhere would look like none.
+    const auto text = read_small_file(file, max_claim_bytes, Links::refuse);
     if (!text) {
         if (text.error().error_number() == ENOENT) {
             return std::optional<Claim>();
         }
-        return fail(text.error());
+        return fail(text.error().hint(counts_as_claimed));
     }
     auto claim = parse_claim(*text, paths_.sysfs);
     if (!claim) {
-        return fail(
-            claim.error().in(file).hint("the device counts as claimed until this file is repaired "
-                                        "or, once nothing uses the device, removed"));
+        return fail(claim.error().in(file).hint(counts_as_claimed));
     }
-    if (claim->mdev_uuid.has_value() != key.is_mdev() ||
-        (key.is_mdev() && *claim->mdev_uuid != key.mdev())) {
+    if (!is_of(*claim, key)) {
         return fail(Error(ErrorCode::corrupt,
-                          file + ": the claim inside is of another device than its name says"));
+                          file + ": the claim inside is of another device than its name says")
+                        .hint(counts_as_claimed));
     }
     return std::optional<Claim>(std::move(*claim));
 }
@@ -155,7 +170,11 @@ Result<std::string> ClaimStore::write_temporary(const DeviceLock& lock, const Cl
     if (!fd) {
         return fail(Error::system(errno, "create", temporary));
     }
-    auto written = write_all(fd.get(), to_json(claim), temporary);
+    const std::string json = to_json(claim);
+    auto written = json.size() <= max_claim_bytes
+                       ? write_all(fd.get(), json, temporary)
+                       : fail(ErrorCode::invalid,
+                              temporary + ": the claim would be too long to be read again");
     // Without it a power failure could leave an empty file under the claim's name, which nobody
     // could read.
     if (written && ::fdatasync(fd.get()) != 0) {
@@ -170,6 +189,14 @@ Result<std::string> ClaimStore::write_temporary(const DeviceLock& lock, const Cl
 
 Result<void> ClaimStore::link(const DeviceLock& lock, const Claim& claim) {
     VGPU_TRY(add_to_index(claim.domain_uuid, lock.key()));
+    auto made = link_file(lock, claim);
+    if (!made && made.error().error_number() != EEXIST) {
+        remove_from_index(claim.domain_uuid, lock.key());
+    }
+    return made;
+}
+
+Result<void> ClaimStore::link_file(const DeviceLock& lock, const Claim& claim) {
     VGPU_TRY_ASSIGN(const std::string temporary, write_temporary(lock, claim));
     const std::string file = path(lock.key());
     const int linked = ::link(temporary.c_str(), file.c_str());
@@ -186,8 +213,13 @@ Result<void> ClaimStore::link(const DeviceLock& lock, const Claim& claim) {
     return {};
 }
 
+Result<void> ClaimStore::take_over(const DeviceLock& lock, const Claim& claim) {
+    VGPU_TRY(add_to_index(claim.domain_uuid, lock.key())); // gone since a reboot
+    VGPU_TRY(replace(lock, claim));
+    return sync_directory(paths_.claims());
+}
+
 Result<void> ClaimStore::replace(const DeviceLock& lock, const Claim& claim) {
-    VGPU_TRY(add_to_index(claim.domain_uuid, lock.key()));
     VGPU_TRY_ASSIGN(const std::string temporary, write_temporary(lock, claim));
     const std::string file = path(lock.key());
     if (::rename(temporary.c_str(), file.c_str()) != 0) {
@@ -203,10 +235,14 @@ Result<void> ClaimStore::remove(const DeviceLock& lock, const Uuid& domain) {
     if (::unlink(file.c_str()) != 0 && errno != ENOENT) {
         return fail(Error::system(errno, "remove", file));
     }
-    const std::string directory = index(domain);
-    ::unlink((directory + "/" + lock.key().to_string()).c_str());
-    ::rmdir(directory.c_str()); // fails while other devices are in it
+    remove_from_index(domain, lock.key());
     return {};
+}
+
+void ClaimStore::remove_from_index(const Uuid& domain, const DeviceKey& key) {
+    const std::string directory = index(domain);
+    ::unlink((directory + "/" + key.to_string()).c_str());
+    ::rmdir(directory.c_str()); // fails while other devices are in it
 }
 
 Result<std::chrono::milliseconds> ClaimStore::age(const DeviceKey& key) const {

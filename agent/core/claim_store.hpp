@@ -41,8 +41,10 @@ public:
 
     /// Makes a claim on a device that has none, by link(2). Error: conflict if it has one.
     [[nodiscard]] Result<void> link(const DeviceLock& lock, const Claim& claim);
+    /// Puts a claim of another incarnation over the one that a device has, as replace() does.
+    [[nodiscard]] Result<void> take_over(const DeviceLock& lock, const Claim& claim);
     /// Replaces the claim of a device by rename(2); the caller has just read it under the same
-    /// lock.
+    /// lock, and its domain stays the same.
     [[nodiscard]] Result<void> replace(const DeviceLock& lock, const Claim& claim);
     /// Removes the claim of a device. `domain` is its owner, for the index. Succeeds if there is
     /// none.
@@ -57,6 +59,8 @@ public:
 private:
     [[nodiscard]] std::string index(const Uuid& domain) const;
     [[nodiscard]] Result<std::string> write_temporary(const DeviceLock& lock, const Claim& claim);
+    [[nodiscard]] Result<void> link_file(const DeviceLock& lock, const Claim& claim);
+    void remove_from_index(const Uuid& domain, const DeviceKey& key);
     [[nodiscard]] Result<void> add_to_index(const Uuid& domain, const DeviceKey& key);
 
     Config::Paths paths_;

@@ -1,10 +1,12 @@
 #include "agent/core/device_release.hpp"
 
+#include "agent/core/mdev.hpp"
 #include "agent/core/topology.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace vgpu {
@@ -13,14 +15,50 @@ namespace {
 
 using std::chrono::milliseconds;
 
+bool is_no_space(int error_number) {
+    return error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
+}
+
 /// The claim no longer says what it did: its incarnation is over. No second write when it says so
-/// already.
+/// already. A full disk does not keep a device from being freed, which needs no space: all that is
+/// lost is the word to others that they may finish it, should the reset fail.
 Result<void> mark_draining(Host& host, const DeviceLock& lock, Claim& claim) {
     if (claim.state == ClaimState::draining) {
         return {};
     }
-    claim.state = ClaimState::draining;
-    return host.claims.replace(lock, claim);
+    const ClaimState before = std::exchange(claim.state, ClaimState::draining);
+    auto written = host.claims.replace(lock, claim);
+    if (!written && is_no_space(written.error().error_number())) {
+        claim.state = before;
+        host.note(NoteLevel::warning, written.error().text(), lock.key());
+        return {};
+    }
+    return written;
+}
+
+/// I6: a device that the configuration takes away from us is not written to any more, whatever we
+/// did to it before.
+Result<void> must_be_ours(Host& host, const DeviceKey& key) {
+    std::optional<PciAddress> function;
+    if (key.is_mdev()) {
+        VGPU_TRY_ASSIGN(function, Mdev(host.sysfs, host.config).parent(key.mdev()));
+    } else {
+        VGPU_TRY_ASSIGN(const bool present, host.sysfs.exists(pci_path(key.pci())));
+        function = present ? std::optional(key.pci()) : std::nullopt;
+    }
+    if (!function) {
+        return {}; // gone: there is nothing to write to
+    }
+    VGPU_TRY_ASSIGN(const PciAddress gpu, gpu_of(host.sysfs, *function));
+    if (host.config.manages(gpu, *function)) {
+        return {};
+    }
+    return fail(
+        ErrorCode::denied,
+        fmt::format("{} is no longer given to virt-vgpu by its configuration ([gpus] managed, "
+                    "ignored): give "
+                    "it back until it is wiped, or wipe it by hand and remove the claim's file",
+                    function->to_string()));
 }
 
 Result<void> reset_claimed(DeviceLock& lock, Framework& framework, Deadline deadline,
@@ -34,7 +72,7 @@ Result<void> reset_claimed(DeviceLock& lock, Framework& framework, Deadline dead
 
 Error kept(const DeviceKey& key, const Claim& claim, const Error& why) {
     return why.in(fmt::format("{} stays claimed by domain {} as {}", key.device(), claim.owner(),
-                              to_string(ClaimState::draining)));
+                              to_string(claim.state)));
 }
 
 Result<bool> repair_locked(Host& host, Framework& framework, DeviceLock& lock, Deadline deadline) {
@@ -51,6 +89,7 @@ Result<bool> repair_locked(Host& host, Framework& framework, DeviceLock& lock, D
     if (type == 0) {
         return true;
     }
+    VGPU_TRY(must_be_ours(host, key));
     VGPU_TRY(prove_free(host, framework, key, std::nullopt));
     VGPU_TRY(reset_claimed(lock, framework, deadline, milliseconds(0)));
     host.note(NoteLevel::info,
@@ -82,7 +121,9 @@ Result<void> prove_free(Host& host, Framework& framework, const DeviceKey& key,
 }
 
 bool is_over(const Host& host, const Claim& claim) {
-    return claim.state == ClaimState::draining || host.of_another_boot(claim);
+    // A claim of version 1 says nothing of its boot; who wrote it is no longer installed.
+    return claim.state == ClaimState::draining || claim.boot_id.empty() ||
+           host.of_another_boot(claim);
 }
 
 Result<void> finish_claim(Host& host, DeviceLock& lock, Claim claim, Deadline deadline) {
@@ -106,7 +147,10 @@ Result<void> finish_claim(Host& host, DeviceLock& lock, Claim claim, Deadline de
         return fail(kept(key, claim, freed.error()));
     }
     if (claim.managed) {
-        const auto reset = reset_claimed(lock, *framework, deadline, idle_for);
+        auto reset = must_be_ours(host, key);
+        if (reset) {
+            reset = reset_claimed(lock, *framework, deadline, idle_for);
+        }
         if (!reset) {
             return fail(kept(key, claim, reset.error()));
         }
@@ -123,23 +167,47 @@ Result<bool> repair(Host& host, FrameworkKind kind, const DeviceKey& key, Deadli
     return repair_locked(host, *framework, *lock, deadline);
 }
 
-Result<std::vector<ReleaseOutcome>> release_domain(Host& host, const Uuid& domain,
-                                                   const std::vector<DeviceKey>& named,
-                                                   const Check& check, Deadline deadline) {
-    VGPU_TRY_ASSIGN(std::vector<DeviceKey> keys, host.claims.devices_of(domain));
+namespace {
+
+/// Where a domain has claims, as far as the index can be read, and the devices that its XML names.
+/// Found without a lock: libvirt runs one hook of a domain at a time, and what is found is read
+/// again under the lock.
+std::vector<DeviceKey> devices_to_release(Host& host, const Uuid& domain,
+                                          const std::vector<DeviceKey>& named) {
+    std::vector<DeviceKey> keys;
+    auto indexed = host.claims.devices_of(domain);
+    if (indexed) {
+        keys = std::move(*indexed);
+    } else if (!named.empty()) {
+        host.note(NoteLevel::warning, indexed.error().text(), named.front());
+    }
     keys.insert(keys.end(), named.begin(), named.end());
     std::sort(keys.begin(), keys.end());
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    std::erase_if(keys, [&](const DeviceKey& key) {
+        const auto claim = host.claims.read(key);
+        return claim && (!*claim || (*claim)->domain_uuid != domain);
+    });
+    return keys;
+}
 
+} // namespace
+
+Result<std::vector<ReleaseOutcome>> release_domain(Host& host, const Uuid& domain,
+                                                   const std::vector<DeviceKey>& named,
+                                                   const Check& check, Deadline deadline) {
+    const std::vector<DeviceKey> keys = devices_to_release(host, domain, named);
     std::vector<ReleaseOutcome> outcomes;
-    for (const DeviceKey& key : keys) {
-        auto lock = host.locks.device(key, deadline); // R1
+    for (std::size_t done = 0; done < keys.size(); ++done) {
+        const DeviceKey& key = keys[done];
+        // An equal share of what is left for each, so that one that is stuck does not use up the
+        // others' time.
+        const Deadline share =
+            deadline.within(deadline.remaining() / static_cast<int>(keys.size() - done));
+        host.sysfs.set_deadline(share);
+        auto lock = host.locks.device(key, share); // R1
         if (!lock) {
-            // Only worth a word if there is a claim of ours that stays.
-            const auto claim = host.claims.read(key);
-            if (claim && *claim && (*claim)->domain_uuid == domain) {
-                outcomes.push_back({key, fail(lock.error())});
-            }
+            outcomes.push_back({key, fail(lock.error())});
             continue;
         }
         VGPU_TRY(check());                        // R2
@@ -151,7 +219,7 @@ Result<std::vector<ReleaseOutcome>> release_domain(Host& host, const Uuid& domai
         if (!*claim || (*claim)->domain_uuid != domain || (*claim)->state == ClaimState::claimed) {
             continue;
         }
-        outcomes.push_back({key, finish_claim(host, *lock, **claim, deadline)}); // R4 to R7
+        outcomes.push_back({key, finish_claim(host, *lock, **claim, share)}); // R4 to R7
     }
     return outcomes;
 }

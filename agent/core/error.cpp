@@ -1,5 +1,7 @@
 #include "agent/core/error.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -92,15 +94,52 @@ std::string errno_text(int error_number) {
     return text != nullptr ? text : "error " + std::to_string(error_number);
 }
 
-std::string printable(std::string_view text, std::size_t limit) {
-    const bool cut = text.size() > limit;
-    std::string out(text.substr(0, limit));
-    for (char& c : out) {
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-            c = '?';
-        }
+namespace {
+
+/// The length of the UTF-8 character that `text` begins with, and the character; length 0 if it is
+/// none.
+std::pair<std::size_t, char32_t> decode(std::string_view text) {
+    const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned char lead = byte(0);
+    if (lead < 0x80) {
+        return {1, lead};
     }
-    if (cut) {
+    const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead < 0xc2 || lead > 0xf4 || text.size() < length) {
+        return {0, 0};
+    }
+    char32_t character = lead & (0xffU >> (length + 1));
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xc0U) != 0x80U) {
+            return {0, 0};
+        }
+        character = character << 6U | (byte(i) & 0x3fU);
+    }
+    constexpr std::array<char32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
+    return {character < least[length] ? 0 : length, character};
+}
+
+/// Control characters, and those that reorder what a terminal shows.
+bool is_deceptive(char32_t c) {
+    return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x200e || c == 0x200f || c == 0x2028 ||
+           c == 0x2029 || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||
+           c == 0xfeff;
+}
+
+} // namespace
+
+std::string printable(std::string_view text, std::size_t limit) {
+    std::string out;
+    while (!text.empty() && out.size() < limit) {
+        const auto [length, character] = decode(text);
+        if (length == 0 || is_deceptive(character)) {
+            out += '?';
+        } else {
+            out += text.substr(0, length);
+        }
+        text.remove_prefix(std::max<std::size_t>(length, 1));
+    }
+    if (!text.empty()) {
         out += "...";
     }
     return out;

@@ -108,10 +108,11 @@ Result<std::string> read_descriptor(int fd, const std::string& path, std::size_t
     }
 }
 
-Result<std::string> read_small_file(const std::string& path, std::size_t limit) {
+Result<std::string> read_small_file(const std::string& path, std::size_t limit, Links links) {
     // O_NONBLOCK: opening a FIFO would otherwise wait for its writer. It means nothing to a file.
-    const UniqueFd fd(uninterrupted(
-        [&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); }));
+    const int flags =
+        O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (links == Links::refuse ? O_NOFOLLOW : 0);
+    const UniqueFd fd(uninterrupted([&] { return ::open(path.c_str(), flags); }));
     struct stat status{};
     if (!fd || ::fstat(fd.get(), &status) != 0) {
         return fail(Error::system(errno, "read", path));

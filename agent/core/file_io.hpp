@@ -28,11 +28,15 @@ auto uninterrupted(Call call) {
 [[nodiscard]] Result<std::string> read_descriptor(int fd, const std::string& path,
                                                   std::size_t limit);
 
+/// What is done about a symbolic link in place of a file: it is an error (ELOOP) with `refuse`.
+enum class Links { follow, refuse };
+
 /// The content of a regular file, unchanged: on disk, or in /proc, where files say they are empty
 /// until they are read. Never waits for a writer: a FIFO or a device in its place is an error.
 /// Errors: `corrupt` when it is larger than `limit` bytes, `invalid` when it is no regular file,
 /// those of open(2) and read(2), errno kept (ENOENT: `not_found`).
-[[nodiscard]] Result<std::string> read_small_file(const std::string& path, std::size_t limit);
+[[nodiscard]] Result<std::string> read_small_file(const std::string& path, std::size_t limit,
+                                                  Links links = Links::follow);
 
 /// Writes all of `content`, however many calls it takes; `path` is for messages only. Blocks for as
 /// long as the file's owner does. Errors: those of write(2), errno kept; part of it may be written

@@ -30,9 +30,10 @@ struct Host {
     std::string boot_id;
     Notes note;
 
-    /// True if the claim was made in an earlier boot: then no VMM of it is alive.
+    /// True if the claim was made in an earlier boot: then no VMM of it is alive. Claims of version
+    /// 1 do not say.
     [[nodiscard]] bool of_another_boot(const Claim& claim) const {
-        return claim.boot_id != boot_id;
+        return !claim.boot_id.empty() && claim.boot_id != boot_id;
     }
     [[nodiscard]] std::unique_ptr<Framework> framework(FrameworkKind kind) const {
         return make_framework(kind, sysfs, config);

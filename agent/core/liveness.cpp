@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -25,8 +27,9 @@ Verdict unknown(const Error& error) {
 } // namespace
 
 Result<std::optional<std::int64_t>> Witnesses::pid_lock(const std::string& name) const {
-    if (name.empty() || name.find('/') != std::string::npos) {
-        return std::optional<std::int64_t>(); // no name libvirt would make a file of
+    constexpr std::size_t longest = NAME_MAX - (sizeof ".pid" - 1);
+    if (name.empty() || name.find('/') != std::string::npos || name.size() > longest) {
+        return std::optional<std::int64_t>(); // no name libvirt could make a file of
     }
     const std::string path = fmt::format("{}/{}.pid", paths_.libvirt_run, name);
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -110,10 +113,17 @@ Result<Probe> Witnesses::exclusive_open(const DeviceNodes& nodes) {
     if (errno == EBUSY) {
         return Probe::in_use;
     }
-    if (errno == ENOENT) {
-        return Probe::no_node;
+    if (errno != ENOENT) {
+        return fail(Error::system(errno, "open", nodes.group));
     }
-    return fail(Error::system(errno, "open", nodes.group));
+    // No node where sysfs has a group: no VFIO driver is bound. Without the directory, nobody's
+    // open files could be told either; kmod makes it at boot, for /dev/vfio/vfio.
+    const std::string directory = nodes.group.substr(0, nodes.group.rfind('/'));
+    if (::access(directory.c_str(), F_OK) != 0) {
+        return fail(Error::system(errno, "look for", directory)
+                        .hint("who uses the device cannot be told: is [paths] dev right?"));
+    }
+    return Probe::no_node;
 }
 
 Result<std::optional<Vmm>> Witnesses::running_vmm(const std::string& name) const {

@@ -99,13 +99,17 @@ Result<FileLock> wait_for(const std::string& path, Deadline deadline) {
 
 Result<std::optional<FileLock>> FileLock::try_lock(const std::string& path) {
     VGPU_TRY_ASSIGN(UniqueFd fd, open_lock_file(path));
-    while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EWOULDBLOCK) {
-            return std::optional<FileLock>();
-        }
-        if (errno != EINTR) {
-            return fail(Error::system(errno, "lock", path));
-        }
+    if (uninterrupted([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) != 0) {
+        return errno == EWOULDBLOCK ? Result<std::optional<FileLock>>(std::nullopt)
+                                    : fail(Error::system(errno, "lock", path));
+    }
+    // Lock files are never removed by us; should somebody else do it in between, this is no lock
+    // that others see.
+    struct stat locked{};
+    struct stat named{};
+    if (::fstat(fd.get(), &locked) != 0 || ::stat(path.c_str(), &named) != 0 ||
+        locked.st_ino != named.st_ino || locked.st_dev != named.st_dev) {
+        return std::optional<FileLock>();
     }
     return std::optional<FileLock>(FileLock(std::move(fd)));
 }

@@ -207,7 +207,7 @@ Result<void> Mdev::reset(const DeviceLock& lock, Deadline deadline, milliseconds
     const milliseconds wait = std::max(self_removal() - idle_for, milliseconds(0));
     VGPU_TRY_ASSIGN(const bool removed_itself, wait_until_gone(device, deadline.within(wait)));
     if (removed_itself) {
-        return {};
+        return absence_counts(sysfs_);
     }
     if (wait > milliseconds(0) && deadline.passed()) {
         return fail(ErrorCode::busy,

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <limits.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -23,6 +25,7 @@ public:
 
     Result<std::vector<Claim>> run() {
         make_slots();
+        host_.sysfs.set_deadline(deadline_);
         VGPU_TRY_ASSIGN(locks_, host_.locks.all(keys(), deadline_)); // P1
         VGPU_TRY(check_());                                          // P2
         if (!wants_mdev()) {
@@ -53,7 +56,8 @@ private:
         for (const WantedDevice& wanted : request_.wanted) {
             slots_.emplace_back(&wanted, wanted.device);
         }
-        for (const DeviceKey& key : request_.foreign) {
+        const std::set<DeviceKey> foreign(request_.foreign.begin(), request_.foreign.end());
+        for (const DeviceKey& key : foreign) {
             slots_.emplace_back(nullptr, key);
         }
     }
@@ -116,7 +120,7 @@ private:
             }
             slot.claim = new_claim(slot);
             const DeviceLock& lock = lock_of(slot);
-            const auto claimed = slot.own ? host_.claims.replace(lock, slot.claim)
+            const auto claimed = slot.own ? host_.claims.take_over(lock, slot.claim)
                                           : host_.claims.link(lock, slot.claim);
             if (!claimed) {
                 return fail(claimed.error().in(slot.what()));
@@ -174,15 +178,38 @@ private:
             slot.claim.profile = type->name;
             slot.claim.type_id = type->id;
             slot.claim.state = ClaimState::configured;
+            VGPU_TRY(must_still_be_ours(slot));
             const auto written = host_.claims.replace(lock_of(slot), slot.claim);
             if (!written) {
                 return fail(written.error().in(slot.what()));
             }
         }
+        for (const Slot& slot : slots_) { // the driver may have taken its time since
+            VGPU_TRY(must_still_be_ours(slot));
+        }
         return {};
     }
 
+    /// Read again by path, as before every change of a claim file: locks and claims are files, and
+    /// somebody may have removed them under us.
+    Result<void> must_still_be_ours(const Slot& slot) {
+        const auto now = host_.claims.read(slot.key);
+        if (!now) {
+            return fail(now.error());
+        }
+        if (*now && (*now)->domain_uuid == request_.domain && (*now)->incarnation == incarnation_) {
+            return {};
+        }
+        return fail(ErrorCode::conflict,
+                    fmt::format("the claim of {} was {} while this start was under way; the device "
+                                "is left as it is",
+                                slot.what(),
+                                *now ? "taken over by domain " + (*now)->owner() : "removed"));
+    }
+
     void undo() {
+        // Beyond the deadline of the work: a driver that did not come back has used all of that.
+        host_.sysfs.set_deadline(Deadline::in(std::chrono::hours(1)));
         for (Slot& slot : slots_) {
             if (!slot.claimed) {
                 continue;
@@ -200,6 +227,7 @@ private:
 
     Result<void> undo(Slot& slot) {
         DeviceLock& lock = lock_of(slot);
+        VGPU_TRY(must_still_be_ours(slot));
         auto freed = slot.wanted != nullptr ? take_back(slot, lock) : Result<void>();
         if (freed) {
             freed = host_.claims.remove(lock, request_.domain);
@@ -217,16 +245,8 @@ private:
 
     Result<void> take_back(Slot& slot, DeviceLock& lock) {
         // Nobody of ours can have opened it; somebody without any claim could.
-        VGPU_TRY_ASSIGN(const DeviceNodes nodes, slot.framework->nodes(slot.key));
-        VGPU_TRY_ASSIGN(const Probe probe, Witnesses::exclusive_open(nodes));
-        if (probe == Probe::in_use) {
-            return fail(ErrorCode::busy, nodes.group + " is held open");
-        }
-        if (probe == Probe::no_node) {
-            VGPU_TRY(prove_free(host_, *slot.framework, slot.key, std::nullopt));
-        }
-        return slot.framework->reset(lock, deadline_.within(seconds(10)),
-                                     std::chrono::milliseconds(0));
+        VGPU_TRY(prove_free(host_, *slot.framework, slot.key, std::nullopt));
+        return slot.framework->reset(lock, Deadline::in(seconds(1)), std::chrono::milliseconds(0));
     }
 
     Host& host_;
@@ -240,6 +260,29 @@ private:
     std::vector<PciAddress> refusing_;
 };
 
+/// What is written into claims and looked up in catalogues is bounded: a claim must be short enough
+/// to be read again.
+Result<void> must_be_bounded(const PrepareRequest& request) {
+    constexpr std::size_t longest_name = NAME_MAX - 4; // libvirt's <name>.pid and <name>.xml
+    if (request.name.size() > longest_name) {
+        return fail(ErrorCode::invalid,
+                    fmt::format("the domain's name is longer than {} bytes", longest_name));
+    }
+    constexpr std::size_t most = 256; // more than any machine has slots for
+    if (request.wanted.size() + request.foreign.size() > most) {
+        return fail(ErrorCode::invalid, fmt::format("the domain has more than {} vGPUs", most));
+    }
+    constexpr std::size_t longest = 1024;
+    for (const WantedDevice& wanted : request.wanted) {
+        if (wanted.profile.size() > longest || wanted.params.size() > longest) {
+            return fail(ErrorCode::invalid,
+                        fmt::format("{}: profile or params of the request are longer than {} bytes",
+                                    wanted.device.device(), longest));
+        }
+    }
+    return {};
+}
+
 Result<void> each_device_once(const PrepareRequest& request) {
     std::set<DeviceKey> seen;
     for (const WantedDevice& wanted : request.wanted) {
@@ -250,6 +293,14 @@ Result<void> each_device_once(const PrepareRequest& request) {
                                     wanted.device.device()));
         }
     }
+    for (const DeviceKey& foreign : request.foreign) {
+        if (seen.contains(foreign)) {
+            return fail(ErrorCode::invalid, fmt::format("{} is in the domain's XML twice, once for "
+                                                        "a request of it; remove the other hostdev "
+                                                        "(virsh edit)",
+                                                        foreign.device()));
+        }
+    }
     return {};
 }
 
@@ -257,6 +308,7 @@ Result<void> each_device_once(const PrepareRequest& request) {
 
 Result<std::vector<Claim>> prepare_domain(Host& host, const PrepareRequest& request,
                                           const Check& check, Deadline deadline) {
+    VGPU_TRY(must_be_bounded(request));
     VGPU_TRY(each_device_once(request));
     constexpr std::size_t most_attempts = 8;
     std::set<PciAddress> refused;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "agent/core/deadline.hpp"
 #include "agent/core/result.hpp"
 
 #include <chrono>
@@ -32,6 +33,10 @@ public:
     [[nodiscard]] virtual Result<std::string> read_link(const std::string& path) = 0;
     /// True if the path exists. Errors other than absence are errors.
     [[nodiscard]] virtual Result<bool> exists(const std::string& path) = 0;
+
+    /// Accesses from now on end by then, where the implementation can end one; never later than
+    /// what it was made for.
+    virtual void set_deadline(Deadline deadline) { static_cast<void>(deadline); }
 
     [[nodiscard]] std::string absolute(const std::string& path) const {
         return root() + "/" + path;

@@ -43,6 +43,18 @@ Result<std::optional<FrameworkKind>> framework_of(Sysfs& sysfs, const PciAddress
     return std::optional<FrameworkKind>();
 }
 
+Result<void> absence_counts(Sysfs& sysfs) {
+    const std::string devices = "bus/pci/devices";
+    const auto all = sysfs.list(devices);
+    if (all && !all->empty()) {
+        return {};
+    }
+    return fail(ErrorCode::unavailable,
+                fmt::format("{} {}, so nothing can be said of its devices: it is not mounted, or "
+                            "[paths] sysfs is wrong",
+                            sysfs.absolute(devices), all ? "lists nothing" : "cannot be listed"));
+}
+
 Result<PciAddress> gpu_of(Sysfs& sysfs, const PciAddress& function) {
     const auto link = sysfs.read_link(pci_path(function) + "/physfn");
     if (link) {

@@ -20,6 +20,10 @@ namespace vgpu {
 [[nodiscard]] Result<std::optional<FrameworkKind>> framework_of(Sysfs& sysfs,
                                                                 const PciAddress& function);
 
+/// An error unless sysfs lists PCI devices at all: only then does the absence of one mean that it
+/// is gone. A root that is empty, not mounted or not sysfs proves nothing.
+[[nodiscard]] Result<void> absence_counts(Sysfs& sysfs);
+
 /// The PF of a VF (its `physfn`), or the function itself if it is no VF.
 [[nodiscard]] Result<PciAddress> gpu_of(Sysfs& sysfs, const PciAddress& function);
 

@@ -113,7 +113,7 @@ Result<void> VendorVfio::reset(const DeviceLock& lock, Deadline deadline, millis
     const PciAddress& vf = lock.key().pci();
     VGPU_TRY_ASSIGN(const bool present, sysfs_.exists(pci_path(vf)));
     if (!present) {
-        return {}; // a VF that no longer exists carries no type, and comes back without one
+        return absence_counts(sysfs_); // a VF that no longer exists comes back without a type
     }
     milliseconds pause(10);
     while (true) {

@@ -76,7 +76,7 @@ TEST_F(Crash, APrepareKilledAnywhereCanBeRepeated) {
             const HookEnd again = prepare("vm1", xml_a());
             EXPECT_EQ(again.status, 0) << where << again.message;
             EXPECT_EQ(sim.type(vf0), type_4q) << where;
-            EXPECT_EQ(claim(vf0)->state, ClaimState::configured) << where;
+            EXPECT_EQ(claimed(vf0).state, ClaimState::configured) << where;
             EXPECT_EQ(release("vm1", xml_a()).status, 0);
         });
 }
@@ -134,7 +134,7 @@ TEST_F(Crash, AReleaseKilledAnywhereIsFinishedByTheNextStart) {
         [this](const std::string& where) {
             const HookEnd again = prepare("vm1", xml_a());
             EXPECT_EQ(again.status, 0) << where << again.message;
-            EXPECT_EQ(claim(vf0)->state, ClaimState::configured) << where;
+            EXPECT_EQ(claimed(vf0).state, ClaimState::configured) << where;
             EXPECT_EQ(release("vm1", xml_a()).status, 0);
         });
 }

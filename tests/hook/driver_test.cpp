@@ -27,7 +27,7 @@ TEST_F(Driver, AReadBackOfAnotherTypeIsARefusalAndIsNotTakenForAReset) {
     config = write_config("[hook]\ndeadline = \"500ms\"\n");
     sim.control(fmt::format("lie {} 1149 always", vf0));
     EXPECT_EQ(prepare("vm1", xml_a()).status, 1);
-    EXPECT_EQ(claim(vf0)->state, ClaimState::draining) << "its reset could not be proven";
+    EXPECT_EQ(claimed(vf0).state, ClaimState::draining) << "its reset could not be proven";
     sim.control(fmt::format("lie {} 0 0", vf0));
     config = write_config();
     EXPECT_EQ(prepare("vm1", xml_a()).status, 0);
@@ -76,12 +76,44 @@ TEST_F(Driver, AWriteThatDoesNotComeBackEndsTheHookAtItsDeadline) {
     EXPECT_EQ(end.status, 1);
     EXPECT_THAT(end.message, HasSubstr("not come back in time"));
     ASSERT_TRUE(claim(vf0));
-    EXPECT_EQ(claim(vf0)->state, ClaimState::draining);
+    EXPECT_EQ(claimed(vf0).state, ClaimState::draining);
     EXPECT_EQ(prepare("vm2", xml_b(vf1)).status, 0) << "another device is not affected";
     sim.control(fmt::format("unblock {}", vf0));
     config = write_config();
     EXPECT_EQ(prepare("vm1", xml_a()).status, 0);
-    EXPECT_EQ(claim(vf0)->state, ClaimState::configured);
+    EXPECT_EQ(claimed(vf0).state, ClaimState::configured);
+}
+
+TEST_F(Driver, AStuckDeviceDoesNotTakeTheDomainsOtherDevicesAlong) { // I7
+    const std::string both = domain_xml(
+        "vm1", uuid_a,
+        {{"vgpu0", profile, vf0, "", "", false}, {"vgpu1", profile, vf1, "", "", false}});
+    config = write_config("[hook]\ndeadline = \"6s\"\n");
+    sim.control(fmt::format("block {} hard", vf1));
+    EXPECT_EQ(prepare("vm1", both).status, 1);
+    config = write_config();
+    EXPECT_EQ(prepare("vm2", xml_b()).status, 0)
+        << "the other one was wiped and its lock given back";
+    EXPECT_EQ(release("vm2", xml_b()).status, 0);
+    sim.control(fmt::format("unblock {}", vf1));
+    EXPECT_EQ(release("vm1", both).status, 0);
+    expect_all_free();
+}
+
+TEST_F(Driver, AStuckDeviceDoesNotKeepTheOthersFromBeingReleased) { // I7
+    const std::string both = domain_xml(
+        "vm1", uuid_a,
+        {{"vgpu0", profile, vf0, "", "", false}, {"vgpu1", profile, vf1, "", "", false}});
+    ASSERT_EQ(prepare("vm1", both).status, 0);
+    config = write_config("[hook]\nrelease_budget = \"4s\"\n");
+    sim.control(fmt::format("block {} hard", vf0));
+    EXPECT_EQ(release("vm1", both).status, 0);
+    EXPECT_FALSE(claim(vf1));
+    EXPECT_EQ(claimed(vf0).state, ClaimState::draining);
+    sim.control(fmt::format("unblock {}", vf0));
+    config = write_config();
+    EXPECT_EQ(release("vm1", both).status, 0);
+    expect_all_free();
 }
 
 // The process that is stuck keeps the device's lock: nobody writes to a device under somebody's
@@ -96,7 +128,7 @@ TEST_F(Driver, ADeviceWithAPendingWriteStaysLocked) {
     sim.control(fmt::format("unblock {}", vf0));
     config = write_config();
     EXPECT_EQ(prepare("vm2", xml_b()).status, 0);
-    EXPECT_EQ(claim(vf0)->domain_name, "vm2");
+    EXPECT_EQ(claimed(vf0).domain_name, "vm2");
     EXPECT_EQ(sim.type(vf0), type_4q);
 }
 
@@ -133,9 +165,9 @@ TEST_F(WideAddress, KeepsThePciDomainOfADevice) {
               0);
     EXPECT_EQ(sim.type("0001:c8:00.2"), 1519U);
     EXPECT_EQ(sim.type("0000:c8:00.2"), 0U) << "the decoy";
-    EXPECT_EQ(claim("0001:c8:00.2")->gpu->to_string(), "0001:c8:00.0");
+    EXPECT_EQ(claimed("0001:c8:00.2").gpu->to_string(), "0001:c8:00.0");
     ASSERT_EQ(prepare("vm2", xml_b("10000:e1:00.4")).status, 0);
-    EXPECT_EQ(claim("10000:e1:00.4")->gpu->to_string(), "10000:e1:00.0");
+    EXPECT_EQ(claimed("10000:e1:00.4").gpu->to_string(), "10000:e1:00.0");
 }
 
 } // namespace vgpu::test

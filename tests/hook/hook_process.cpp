@@ -212,6 +212,28 @@ std::vector<std::string> HookTest::claim_files() const {
     return names;
 }
 
+PlayedVmm HookTest::play_vmm(const std::string& name) const {
+    const std::string path = sim.libvirt_run() + "/" + name + ".pid";
+    write_file(path, "1\n");
+    PlayedVmm vmm{UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC)), {::getpid(), 777}};
+    struct flock lock{};
+    lock.l_type = F_WRLCK;
+    EXPECT_EQ(::fcntl(vmm.pid_file.get(), F_SETLK, &lock), 0);
+    sim.control(fmt::format("process-add {} comm=qemu start=777", ::getpid()));
+    return vmm;
+}
+
+std::string HookTest::config_with_root(const std::string& key, const std::string& path) const {
+    std::ifstream before(write_config());
+    const std::string moved = sim.directory() + "/moved.toml";
+    std::ofstream after(moved);
+    for (std::string line; std::getline(before, line);) {
+        after << (line.starts_with(key + " =") ? fmt::format("{} = \"{}\"", key, path) : line)
+              << '\n';
+    }
+    return moved;
+}
+
 void HookTest::write_file(const std::string& path, const std::string& content) {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
     std::ofstream(path, std::ios::trunc) << content;

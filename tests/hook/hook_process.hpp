@@ -1,6 +1,7 @@
 #pragma once
 
 #include "agent/core/claim.hpp"
+#include "agent/core/unique_fd.hpp"
 #include "tests/support/simulator.hpp"
 
 #include <gmock/gmock.h>
@@ -56,6 +57,13 @@ struct TestDevice {
 std::string domain_xml(const std::string& name, const std::string& uuid,
                        const std::vector<TestDevice>& devices);
 
+/// This process plays the QEMU of a domain for as long as the object lives: it has libvirt's pid
+/// file locked, and the simulated /proc knows its number.
+struct PlayedVmm {
+    UniqueFd pid_file;
+    Vmm recorded; ///< what a claim should say of it
+};
+
 /// A simulated host with L40S GPUs, and hooks run on it.
 class HookTest : public ::testing::Test {
 public:
@@ -79,6 +87,10 @@ public:
                                 proc);
     }
 
+    [[nodiscard]] PlayedVmm play_vmm(const std::string& name) const;
+    /// The configuration with another directory for one of its roots.
+    [[nodiscard]] std::string config_with_root(const std::string& key,
+                                               const std::string& path) const;
     /// A reboot that finds the VFs enabled again.
     void reboot() const { sim.control("reboot keep-sriov"); }
 
@@ -104,6 +116,12 @@ public:
     /// The claim of a device (address or UUID); nullopt if there is none. Fails the test if it
     /// cannot be read.
     [[nodiscard]] std::optional<Claim> claim(const std::string& device) const;
+    /// The same; fails the test if there is none.
+    [[nodiscard]] Claim claimed(const std::string& device) const {
+        const auto found = claim(device);
+        EXPECT_TRUE(found) << device << " has no claim";
+        return found.value_or(Claim());
+    }
     /// The files in the claims directory.
     [[nodiscard]] std::vector<std::string> claim_files() const;
     [[nodiscard]] std::string claim_path(const std::string& device) const;

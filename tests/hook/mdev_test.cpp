@@ -41,7 +41,7 @@ TEST_F(MdevHook, CreatesTheMdevOfTheXmlAndRemovesItAtStop) {
 TEST_F(MdevHook, PutsTheSecondDomainOnTheEmptierGpu) {
     ASSERT_EQ(prepare("vm1", xml_a(mdev_a)).status, 0);
     ASSERT_EQ(prepare("vm2", xml_b(mdev_b)).status, 0);
-    EXPECT_NE(claim(mdev_a)->gpu, claim(mdev_b)->gpu);
+    EXPECT_NE(claimed(mdev_a).gpu, claimed(mdev_b).gpu);
 }
 
 TEST_F(MdevHook, HonoursTheGpuOfTheRequest) {
@@ -49,19 +49,19 @@ TEST_F(MdevHook, HonoursTheGpuOfTheRequest) {
         const std::string xml =
             domain_xml("vm1", uuid_a, {{"vgpu0", profile, mdev_a, gpu, "", false}});
         ASSERT_EQ(prepare("vm1", xml).status, 0);
-        EXPECT_EQ(claim(mdev_a)->gpu->to_string(), gpu);
+        EXPECT_EQ(claimed(mdev_a).gpu->to_string(), gpu);
         ASSERT_EQ(release("vm1", xml).status, 0);
     }
 }
 
 TEST_F(MdevHook, TriesTheNextParentWhenTheDriverRefusesOne) {
     ASSERT_EQ(prepare("vm1", xml_a(mdev_a)).status, 0);
-    const std::string refusing = claim(mdev_a)->parent->to_string();
+    const std::string refusing = claimed(mdev_a).parent->to_string();
     ASSERT_EQ(release("vm1", xml_a(mdev_a)).status, 0);
     sim.control(fmt::format("fault {} create write EIO always", refusing));
     for (int start = 0; start < 4; ++start) {
         ASSERT_EQ(prepare("vm1", xml_a(mdev_a)).status, 0);
-        EXPECT_NE(claim(mdev_a)->parent->to_string(), refusing);
+        EXPECT_NE(claimed(mdev_a).parent->to_string(), refusing);
         ASSERT_EQ(release("vm1", xml_a(mdev_a)).status, 0);
     }
 }
@@ -94,7 +94,7 @@ TEST_F(MdevHook, NeverTouchesAnMdevThatSomebodyElseMade) {
 TEST_F(MdevHook, MakesALeftOverMdevOfItsOwnUuidAnew) {
     sim.control(fmt::format("foreign-mdev {} {} 0000:41:00.5", mdev_a, type_4q));
     ASSERT_EQ(prepare("vm1", xml_a(mdev_a)).status, 0);
-    EXPECT_EQ(claim(mdev_a)->parent->to_string(), "0000:41:00.5");
+    EXPECT_EQ(claimed(mdev_a).parent->to_string(), "0000:41:00.5");
     EXPECT_EQ(sim.counter("0000:41:00.5.mdevs_removed"), 1U);
 }
 
@@ -133,7 +133,7 @@ TEST_F(MdevHook, AStartRightAfterAStopWaitsForSuchADriver) {
     const HookEnd end = prepare("vm1", xml_a(mdev_a));
     EXPECT_EQ(end.status, 0) << end.message;
     ASSERT_TRUE(claim(mdev_a));
-    EXPECT_EQ(claim(mdev_a)->state, ClaimState::configured);
+    EXPECT_EQ(claimed(mdev_a).state, ClaimState::configured);
     EXPECT_TRUE(exists(mdev_a));
     EXPECT_EQ(sim.counter("leaks"), 0U);
 }
@@ -158,7 +158,7 @@ TEST_F(MdevHook, PassesOverParentsThatCannotBeRead) {
     const HookEnd end = prepare(
         "vm1", domain_xml("vm1", uuid_a, {{"vgpu0", profile, mdev_a, "0000:41:00.0", "", false}}));
     ASSERT_EQ(end.status, 0) << end.message;
-    EXPECT_EQ(claim(mdev_a)->parent->to_string(), "0000:41:00.7");
+    EXPECT_EQ(claimed(mdev_a).parent->to_string(), "0000:41:00.7");
 }
 
 // hypeman 3.1: no parent can be read, or they cannot even be listed
@@ -216,7 +216,7 @@ public:
 TEST_F(OldMdevHook, PutsSeveralMdevsOnOnePf) {
     ASSERT_EQ(prepare("vm1", xml_a(mdev_a, "GRID T4-4Q")).status, 0);
     ASSERT_EQ(prepare("vm2", xml_b(mdev_b, "T4-4Q")).status, 0);
-    EXPECT_EQ(claim(mdev_a)->parent, claim(mdev_b)->parent);
+    EXPECT_EQ(claimed(mdev_a).parent, claimed(mdev_b).parent);
     EXPECT_EQ(release("vm1", xml_a(mdev_a, "GRID T4-4Q")).status, 0);
     EXPECT_TRUE(claim(mdev_b));
 }

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -18,24 +20,15 @@ class Operation : public HookTest {};
 
 TEST_F(Operation, StartedRecordsTheVmmThatHoldsThePidFile) {
     ASSERT_EQ(prepare("vm1", xml_a()).status, 0);
-    // This process plays libvirt's QEMU: it locks the pid file; the simulated /proc knows its
-    // number.
-    const std::string pid_file = sim.libvirt_run() + "/vm1.pid";
-    write_file(pid_file, "1\n");
-    const int fd = ::open(pid_file.c_str(), O_RDWR | O_CLOEXEC);
-    struct flock lock{};
-    lock.l_type = F_WRLCK;
-    ASSERT_EQ(::fcntl(fd, F_SETLK, &lock), 0);
-    sim.control(fmt::format("process-add {} comm=qemu start=777", ::getpid()));
+    const PlayedVmm vmm = play_vmm("vm1");
     EXPECT_EQ(hook("vm1", "started", "begin", xml_a()).status, 0);
-    EXPECT_EQ(claim(vf0)->vmm, (Vmm{::getpid(), 777}));
-    ::close(fd);
+    EXPECT_EQ(claimed(vf0).vmm, vmm.recorded);
 }
 
 TEST_F(Operation, StartedRecordsNoVmmThatItDoesNotSee) {
     ASSERT_EQ(prepare("vm1", xml_a()).status, 0);
     EXPECT_EQ(hook("vm1", "started", "begin", xml_a()).status, 0);
-    EXPECT_EQ(claim(vf0)->vmm, std::nullopt);
+    EXPECT_EQ(claimed(vf0).vmm, std::nullopt);
 }
 
 // hypeman 3.4: a bystander. The file's text is no proof, its lock is.
@@ -44,7 +37,7 @@ TEST_F(Operation, StartedRecordsNoProcessThatThePidFileMerelyNames) {
     write_file(sim.libvirt_run() + "/vm1.pid", "4242\n");
     sim.control("process-add 4242 comm=qemu-system-x86 start=777");
     EXPECT_EQ(hook("vm1", "started", "begin", xml_a()).status, 0);
-    EXPECT_EQ(claim(vf0)->vmm, std::nullopt);
+    EXPECT_EQ(claimed(vf0).vmm, std::nullopt);
 }
 
 TEST_F(Operation, ReconnectGivesARunningDomainItsClaimWithoutTouchingTheDevice) {
@@ -143,6 +136,61 @@ TEST_F(Operation,
         ASSERT_EQ(prepare("vm1", xml_a()).status, 0);
         EXPECT_EQ(hook("vm1", "release", "end", xml_a(), reason).status, 0);
         expect_all_free();
+    }
+}
+
+TEST_F(Operation, AFullDiskDoesNotKeepADeviceFromBeingFreed) {
+    if (::geteuid() != 0) {
+        GTEST_SKIP() << "needs root, to mount a small file system";
+    }
+    ASSERT_EQ(prepare("vm1", xml_a()).status, 0);
+    write_file(sim.directory() + "/vm1.xml", xml_a());
+    // A file system of one page, which the claim takes, in a mount namespace of its own.
+    write_file(sim.directory() + "/full",
+               fmt::format("set -e; cd {0}; cp {1} claim; mount -t tmpfs -o size=4k tmpfs "
+                           "{2}/claims; cp claim {1}\n"
+                           "VIRT_VGPU_CONFIG={3} {4} vm1 release end - <vm1.xml; test ! -e {1}\n",
+                           sim.directory(), claim_path(vf0), sim.state(), config, hook_program()));
+    const std::string command = fmt::format("unshare --mount sh {}/full", sim.directory());
+    EXPECT_EQ(std::system(command.c_str()), 0); // NOLINT(cert-env33-c): a fixed command
+    EXPECT_EQ(sim.type(vf0), 0U);
+}
+
+TEST_F(
+    Operation,
+    ALockIsNotLostToAClosedStandardFile) { // its descriptor would be taken for stderr, and closed
+    ASSERT_EQ(prepare("vm1", xml_a()).status, 0);
+    config = write_config("[hook]\nrelease_budget = \"300ms\"\n");
+    write_file(sim.directory() + "/vm1.xml", xml_a());
+    sim.control(std::string("block ") + vf0 + " hard");
+    const std::string command =
+        fmt::format("VIRT_VGPU_CONFIG={} {} vm1 release end - <{}/vm1.xml >&- 2>&-", config,
+                    hook_program(), sim.directory());
+    EXPECT_EQ(std::system(command.c_str()), 0); // NOLINT(cert-env33-c): a fixed command
+    const std::string lock = sim.runtime() + "/devices/pci-" + vf0 + ".lock";
+    const int fd = ::open(lock.c_str(), O_RDWR | O_CLOEXEC);
+    EXPECT_NE(::flock(fd, LOCK_EX | LOCK_NB), 0) << "a write is pending";
+    ::close(fd);
+    sim.control(std::string("unblock ") + vf0);
+}
+
+TEST_F(Operation, AReaderThatDoesNotReadItsErrorDoesNotHoldUpARefusal) { // I8
+    int message[2];
+    ASSERT_EQ(::pipe2(message, O_CLOEXEC | O_NONBLOCK), 0);
+    const std::string filling(65'536, 'x');
+    while (::write(message[1], filling.data(), filling.size()) > 0) {
+    }
+    ::fcntl(message[1], F_SETFL, 0);
+    const int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const pid_t refused = ::fork();
+    if (refused == 0) {
+        exec_hook(input, message[1], config, {"vm1", "prepare", "begin", "-"});
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(refused, &status, 0), refused);
+    EXPECT_EQ(WEXITSTATUS(status), 1);
+    for (const int fd : {input, message[0], message[1]}) {
+        ::close(fd);
     }
 }
 

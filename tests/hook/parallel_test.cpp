@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <thread>
 
@@ -63,7 +64,7 @@ TEST_F(Parallel, OfManyDomainsThatNameOneVfExactlyOneWins) {
             }
         }
         ASSERT_EQ(winners.size(), 1U);
-        EXPECT_EQ(claim(vf0)->domain_uuid.to_string(), uuid(winners[0]));
+        EXPECT_EQ(claimed(vf0).domain_uuid.to_string(), uuid(winners[0]));
         EXPECT_EQ(sim.type(vf0), type_4q);
         ASSERT_EQ(release("winner", domain_xml("winner", uuid(winners[0]),
                                                {{"vgpu0", profile, vf0, "", "", false}}))
@@ -87,7 +88,7 @@ TEST_F(Parallel, TwoDomainsThatNameTwoVfsInOppositeOrderDoNotHang) {
         const int first_status = first->wait().status;
         const int second_status = second->wait().status;
         EXPECT_EQ(first_status + second_status, 1) << "one gets both, the other none";
-        EXPECT_EQ(claim(vf0)->domain_uuid, claim(vf1)->domain_uuid);
+        EXPECT_EQ(claimed(vf0).domain_uuid, claimed(vf1).domain_uuid);
         ASSERT_EQ(release("vm1", one).status, 0);
         ASSERT_EQ(release("vm2", two).status, 0);
         expect_all_free();
@@ -106,6 +107,26 @@ TEST_F(Parallel, ABlockedDeviceHoldsUpNobodyElse) {
     EXPECT_EQ(release("vm2", xml_b(vf1)).status, 0);
     sim.control(std::string("unblock ") + vf0);
     EXPECT_EQ(blocked->wait().status, 0);
+    EXPECT_EQ(sim.type(vf0), type_4q);
+}
+
+TEST_F(Parallel,
+       LocksThatSomebodyRemovesDoNotGiveOneVfToTwo) { // I1: a cleaner of /run, an administrator
+    sim.control(std::string("block ") + vf1);
+    auto first = start("prepare", 1,
+                       domain_xml("vm1", uuid_a,
+                                  {{"vgpu0", profile, vf0, "", "", false},
+                                   {"vgpu1", profile, vf1, "", "", false}}));
+    while (!claim(vf0) || claimed(vf0).state != ClaimState::configured) {
+        std::this_thread::yield();
+    }
+    std::filesystem::remove_all(sim.runtime());
+    ASSERT_EQ(release("vm1", xml_a()).status, 0);
+    ASSERT_EQ(prepare("vm2", xml_b()).status, 0);
+    const auto second = claim(vf0);
+    sim.control(std::string("unblock ") + vf1);
+    EXPECT_EQ(first->wait().status, 1);
+    EXPECT_EQ(claim(vf0), second);
     EXPECT_EQ(sim.type(vf0), type_4q);
 }
 

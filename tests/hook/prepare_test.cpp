@@ -34,7 +34,7 @@ TEST_F(Prepare, TakesAProfileInAnySpellingAndById) {
     for (const char* spelling :
          {"L40S-4Q", "nvidia l40s-4q", "GRID L40S-4Q", "1150", "nvidia-1150"}) {
         EXPECT_EQ(prepare("vm1", xml_a(vf0, spelling)).status, 0) << spelling;
-        EXPECT_EQ(claim(vf0)->profile, profile) << spelling;
+        EXPECT_EQ(claimed(vf0).profile, profile) << spelling;
         EXPECT_EQ(release("vm1", xml_a(vf0, spelling)).status, 0);
     }
     expect_all_free();
@@ -201,7 +201,7 @@ TEST_F(Prepare, DoesNotRepairASiblingThatIsClaimed) {
     const HookEnd end = prepare("vm2", xml_b());
     EXPECT_EQ(end.status, 1);
     EXPECT_EQ(sim.type(vf1), 1156U);
-    EXPECT_EQ(claim(vf1)->domain_name, "vm1");
+    EXPECT_EQ(claimed(vf1).domain_name, "vm1");
 }
 
 TEST_F(Prepare, WritesTheParametersOfTheRequest) {
@@ -234,7 +234,7 @@ TEST_F(Prepare, GivesACloneNothingThatItsSourceHas) {
     EXPECT_EQ(end.status, 1);
     EXPECT_THAT(end.message, HasSubstr("vm1"));
     EXPECT_EQ(release("clone", clone).status, 0);
-    EXPECT_EQ(claim(vf0)->domain_uuid.to_string(), uuid_a)
+    EXPECT_EQ(claimed(vf0).domain_uuid.to_string(), uuid_a)
         << "a clone's release changes nothing (I5)";
     EXPECT_EQ(sim.type(vf0), type_4q);
 }
@@ -243,7 +243,7 @@ TEST_F(Prepare, FinishesAnotherDomainsDrainingClaim) {
     ASSERT_EQ(prepare("vm1", xml_a()).status, 0);
     edit_claim(vf0, [](Claim& c) { c.state = ClaimState::draining; });
     EXPECT_EQ(prepare("vm2", xml_b()).status, 0);
-    EXPECT_EQ(claim(vf0)->domain_name, "vm2");
+    EXPECT_EQ(claimed(vf0).domain_name, "vm2");
     EXPECT_EQ(sim.counter(std::string(vf0) + ".resets"), 1U);
 }
 
@@ -253,7 +253,7 @@ TEST_F(Prepare, TakesOverAClaimOfAnEarlierBoot) {
     reboot();
     const HookEnd end = prepare("vm2", xml_b());
     EXPECT_EQ(end.status, 0) << end.message;
-    EXPECT_EQ(claim(vf0)->domain_name, "vm2");
+    EXPECT_EQ(claimed(vf0).domain_name, "vm2");
 }
 
 TEST_F(Prepare, DrainsOwnClaimsOnDevicesThatTheXmlNoLongerNames) {
@@ -261,14 +261,14 @@ TEST_F(Prepare, DrainsOwnClaimsOnDevicesThatTheXmlNoLongerNames) {
     ASSERT_EQ(prepare("vm1", xml_a(vf1)).status, 0);
     EXPECT_EQ(claim(vf0), std::nullopt) << "nothing stood in the way of its release";
     EXPECT_EQ(sim.type(vf0), 0U);
-    EXPECT_EQ(claim(vf1)->state, ClaimState::configured);
+    EXPECT_EQ(claimed(vf1).state, ClaimState::configured);
 }
 
 TEST_F(Prepare, GivesEachStartAnIncarnationOfItsOwn) {
     ASSERT_EQ(prepare("vm1", xml_a()).status, 0);
     const auto first = claim(vf0);
     ASSERT_EQ(prepare("vm1", xml_a()).status, 0) << "its last start died without a release";
-    EXPECT_NE(claim(vf0)->incarnation, first->incarnation);
+    EXPECT_NE(claimed(vf0).incarnation, first->incarnation);
 }
 
 // hypeman 3.2: claimed although nothing is configured on it
@@ -279,7 +279,7 @@ TEST_F(Prepare, RefusesAReservedVfThoughItIsClean) {
     const HookEnd end = prepare("vm2", xml_b());
     EXPECT_EQ(end.status, 1);
     EXPECT_THAT(end.message, HasSubstr("vm1"));
-    EXPECT_EQ(claim(vf0)->domain_name, "vm1");
+    EXPECT_EQ(claimed(vf0).domain_name, "vm1");
     EXPECT_EQ(sim.type(vf0), 0U);
 }
 
@@ -292,10 +292,10 @@ TEST_F(Prepare, NamesADirtyVfThatRefusesItsReset) {
     EXPECT_THAT(end.message, AllOf(HasSubstr(vf0), HasSubstr("Input/output error")));
     EXPECT_EQ(sim.type(vf0), 1159U);
     ASSERT_TRUE(claim(vf0));
-    EXPECT_EQ(claim(vf0)->state, ClaimState::draining);
+    EXPECT_EQ(claimed(vf0).state, ClaimState::draining);
     sim.control("faults-clear");
     EXPECT_EQ(prepare("vm2", xml_b()).status, 0);
-    EXPECT_EQ(claim(vf0)->domain_name, "vm2");
+    EXPECT_EQ(claimed(vf0).domain_name, "vm2");
     EXPECT_EQ(sim.type(vf0), type_4q);
 }
 
@@ -330,7 +330,7 @@ TEST_F(Prepare, RepairsNoSiblingThatAProcessHolds) {
 TEST_F(Prepare, NotesTheTimeOfTheClaim) {
     const std::string before = utc_now();
     ASSERT_EQ(prepare("vm1", xml_a()).status, 0);
-    EXPECT_THAT(claim(vf0)->claimed_at, AllOf(Ge(before), Le(utc_now())));
+    EXPECT_THAT(claimed(vf0).claimed_at, AllOf(Ge(before), Le(utc_now())));
 }
 
 // bug reports D16, D17: what the last boot knew of a device counts for nothing, the device does
@@ -341,7 +341,7 @@ TEST_F(Prepare, ConfiguresItsVfAnewAfterAReboot) {
     ASSERT_EQ(sim.type(vf0), 0U);
     EXPECT_EQ(prepare("vm1", xml_a()).status, 0);
     EXPECT_EQ(sim.type(vf0), type_4q);
-    EXPECT_NE(claim(vf0)->boot_id, before->boot_id);
+    EXPECT_NE(claimed(vf0).boot_id, before->boot_id);
     EXPECT_EQ(claim_files().size(), 1U);
 }
 
@@ -351,8 +351,8 @@ TEST_F(Prepare, GivesItsNextStartAnotherProfile) {
     const HookEnd end = prepare("vm1", xml_a(vf0, "NVIDIA L40S-8Q"));
     EXPECT_EQ(end.status, 0) << end.message;
     EXPECT_EQ(sim.type(vf0), 1152U);
-    EXPECT_EQ(claim(vf0)->type_id, 1152U);
-    EXPECT_EQ(claim(vf0)->profile, "NVIDIA L40S-8Q");
+    EXPECT_EQ(claimed(vf0).type_id, 1152U);
+    EXPECT_EQ(claimed(vf0).profile, "NVIDIA L40S-8Q");
 }
 
 } // namespace vgpu::test

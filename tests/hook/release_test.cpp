@@ -27,7 +27,7 @@ TEST_F(Release, CanBeRepeated) {
 TEST_F(Release, OfADomainThatWasRefusedLeavesTheOwnerAlone) {
     ASSERT_EQ(prepare("vm2", xml_b()).status, 1);
     EXPECT_EQ(release("vm2", xml_b()).status, 0);
-    EXPECT_EQ(claim(vf0)->domain_name, "vm1");
+    EXPECT_EQ(claimed(vf0).domain_name, "vm1");
     EXPECT_EQ(sim.type(vf0), type_4q);
     EXPECT_EQ(sim.counter(std::string(vf0) + ".resets"), 0U);
 }
@@ -49,7 +49,7 @@ TEST_F(Release, GoesByTheUuidNotByTheName) {
 TEST_F(Release, IgnoresAReservationOfTheDaemon) {
     edit_claim(vf0, [](Claim& c) { c.state = ClaimState::claimed; });
     EXPECT_EQ(release("vm1", xml_a()).status, 0);
-    EXPECT_EQ(claim(vf0)->state, ClaimState::claimed);
+    EXPECT_EQ(claimed(vf0).state, ClaimState::claimed);
     EXPECT_EQ(sim.type(vf0), type_4q) << "hardware is never touched under a reservation";
 }
 
@@ -71,12 +71,12 @@ TEST_F(Release, RetriesAResetWithoutEffect) {
 TEST_F(Release, KeepsTheClaimOfADeviceThatRefusesItsReset) {
     sim.control(std::string("fault ") + vf0 + " current_vgpu_type write-zero EIO always");
     EXPECT_EQ(release("vm1", xml_a()).status, 0) << "a release never fails";
-    EXPECT_EQ(claim(vf0)->state, ClaimState::draining);
+    EXPECT_EQ(claimed(vf0).state, ClaimState::draining);
     EXPECT_EQ(sim.type(vf0), type_4q);
     ASSERT_EQ(prepare("vm2", xml_b()).status, 1) << "nobody else gets it";
     sim.control("faults-clear");
     EXPECT_EQ(prepare("vm2", xml_b()).status, 0) << "the next allocation finishes it";
-    EXPECT_EQ(claim(vf0)->domain_name, "vm2");
+    EXPECT_EQ(claimed(vf0).domain_name, "vm2");
 }
 
 TEST_F(Release,
@@ -84,7 +84,7 @@ TEST_F(Release,
     config = write_config("[hook]\nrelease_budget = \"300ms\"\n");
     sim.control(std::string("ignore-resets ") + vf0 + " always");
     EXPECT_EQ(release("vm1", xml_a()).status, 0);
-    EXPECT_EQ(claim(vf0)->state, ClaimState::draining);
+    EXPECT_EQ(claimed(vf0).state, ClaimState::draining);
 }
 
 // I8: a driver write that does not come back. The hook ends, the device stays locked until the
@@ -93,7 +93,7 @@ TEST_F(Release, EndsInTimeWhenTheDriverDoesNotComeBack) {
     config = write_config("[hook]\nrelease_budget = \"300ms\"\ndeadline = \"500ms\"\n");
     sim.control(std::string("block ") + vf0);
     EXPECT_EQ(release("vm1", xml_a()).status, 0);
-    EXPECT_EQ(claim(vf0)->state, ClaimState::draining);
+    EXPECT_EQ(claimed(vf0).state, ClaimState::draining);
     sim.control(std::string("unblock ") + vf0);
     EXPECT_EQ(release("vm1", xml_a()).status, 0);
     expect_all_free();
@@ -118,8 +118,8 @@ TEST_F(Release, ThatComesAgainLeavesTheNextOwnerAlone) {
     ASSERT_EQ(prepare("vm2", xml_b()).status, 0);
     EXPECT_EQ(release("vm1", xml_a()).status, 0);
     ASSERT_TRUE(claim(vf0));
-    EXPECT_EQ(claim(vf0)->domain_name, "vm2");
-    EXPECT_EQ(claim(vf0)->state, ClaimState::configured);
+    EXPECT_EQ(claimed(vf0).domain_name, "vm2");
+    EXPECT_EQ(claimed(vf0).state, ClaimState::configured);
     EXPECT_EQ(sim.type(vf0), type_4q);
     EXPECT_EQ(sim.counter(std::string(vf0) + ".resets"), 1U) << "that of the first release";
 }

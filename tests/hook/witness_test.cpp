@@ -6,6 +6,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <thread>
+
 namespace vgpu::test {
 
 using ::testing::HasSubstr;
@@ -134,16 +137,10 @@ TEST_F(Witness, AZombieWhoseThreadsEndedIsNoVmm) { // libvirt facts 6.6
 }
 
 TEST_F(Witness, ThePidFileThatAVmmHoldsLocked) {
-    const std::string pid_file = sim.libvirt_run() + "/vm1.pid";
-    write_file(pid_file, "1\n");
-    const int fd = ::open(pid_file.c_str(), O_RDWR | O_CLOEXEC);
-    struct flock lock{};
-    lock.l_type = F_WRLCK;
-    ASSERT_EQ(::fcntl(fd, F_SETLK, &lock), 0);
-    expect_nobody_touches_it();
-    lock.l_type = F_UNLCK;
-    ASSERT_EQ(::fcntl(fd, F_SETLK, &lock), 0);
-    ::close(fd);
+    {
+        const PlayedVmm vmm = play_vmm("vm1");
+        expect_nobody_touches_it();
+    }
     expect_it_is_freed();
 }
 
@@ -160,7 +157,7 @@ TEST_F(Witness, AnOpenFileThatIsNoLink) { // hypeman 3.1: the scan fails, naming
     sim.control("process-add 123 comm=odd");
     sim.control("process-fd 123 5 file");
     EXPECT_EQ(release("vm1", xml_a()).status, 0);
-    EXPECT_EQ(claim(vf0)->state, ClaimState::draining);
+    EXPECT_EQ(claimed(vf0).state, ClaimState::draining);
     EXPECT_THAT(prepare("vm1", xml_a()).message, HasSubstr("/123/fd/5"));
 }
 
@@ -185,6 +182,58 @@ TEST_F(
     sim.control(fmt::format(
         "process-add 4242 comm=grep cmdline=grep\\0{}\\0/var/log/libvirt/qemu/vm1.log", uuid_a));
     expect_it_is_freed();
+}
+
+TEST_F(Witness, AnEmptySysfsIsNoProofThatADeviceIsGone) { // I10
+    const std::string empty = sim.directory() + "/empty-sys";
+    std::filesystem::create_directories(empty + "/bus/pci/devices");
+    config = config_with_root("sysfs", empty);
+    EXPECT_EQ(release("vm1", xml_a()).status, 0);
+    EXPECT_TRUE(claim(vf0)) << "an empty list of devices";
+    config = config_with_root("sysfs", empty + "/nothing");
+    EXPECT_EQ(release("vm1", xml_a()).status, 0);
+    EXPECT_TRUE(claim(vf0)) << "no list at all";
+    config = write_config();
+    expect_it_is_freed();
+}
+
+TEST_F(Witness, ADevRootThatIsNotThereHidesEveryHolder) { // I10
+    sim.control("process-add 4242 comm=vmm");
+    sim.control(std::string("process-fd 4242 20 cdev:") + vf0);
+    config = config_with_root("dev", "/nonexistent");
+    expect_nobody_touches_it();
+    config = write_config();
+    sim.control("process-remove 4242");
+    expect_it_is_freed();
+}
+
+TEST_F(Witness,
+       SomebodyWhoOpensTheDeviceWhileAStartFails) { // the undo looks as closely as a release does
+    ASSERT_EQ(release("vm1", xml_a()).status, 0);
+    sim.control("fault vgpu_params write EINVAL always");
+    sim.control(std::string("block ") + vf0);
+    HookProcess start(config, {"vm1", "prepare", "begin", "-"},
+                      domain_xml("vm1", uuid_a, {{"vgpu0", profile, vf0, "", "x=1", false}}));
+    while (!claim(vf0)) {
+        std::this_thread::yield();
+    }
+    sim.control("process-add 4242 comm=vmm");
+    sim.control(std::string("process-fd 4242 20 cdev:") + vf0);
+    const auto resets = sim.counter(std::string(vf0) + ".resets");
+    sim.control(std::string("unblock ") + vf0);
+    EXPECT_EQ(start.wait().status, 1);
+    EXPECT_EQ(sim.counter(std::string(vf0) + ".resets"), resets);
+    EXPECT_EQ(claimed(vf0).state, ClaimState::draining);
+    sim.control("process-remove 4242");
+    EXPECT_EQ(release("vm1", xml_a()).status, 0);
+}
+
+TEST_F(Witness, AVmmOfADomainWhoseDeviceIsReserved) { // an own claim in any state
+    edit_claim(vf0, [](Claim& c) { c.state = ClaimState::claimed; });
+    sim.control(std::string("process-add 4242 cmdline=\"qemu -uuid ") + uuid_a + "\"");
+    EXPECT_EQ(prepare("vm1", xml_a()).status, 1);
+    sim.control("process-remove 4242");
+    EXPECT_EQ(prepare("vm1", xml_a()).status, 0);
 }
 
 } // namespace vgpu::test

@@ -37,12 +37,26 @@ install_packages() {
 		apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "${missing[@]}"
 }
 
+# still_at LOG: says twice a minute how far a long step is; ends with its shell.
+still_at() {
+	local at
+	while sleep 30 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+		at=$(grep -aoE '^\[[0-9]+/[0-9]+\]' "$1" | tail -n 1) || true
+		progress "  ... ${at:-still at it}"
+	done
+}
+
 # logged NAME COMMAND...: its output goes to a file that is shown only when it fails.
 logged() {
-	local name=$1 log
+	local name=$1 log ticker status=0
 	shift
 	log=$(mktemp "${TMPDIR:-/tmp}/virt-vgpu-$name.XXXXXX")
-	if ! "$@" >"$log" 2>&1; then
+	still_at "$log" &
+	ticker=$!
+	"$@" >"$log" 2>&1 || status=$?
+	kill "$ticker" 2>/dev/null || true
+	wait "$ticker" 2>/dev/null || true
+	if ((status != 0)); then
 		tail -n 60 "$log" >&2
 		die "$name failed; its whole output: $log"
 	fi

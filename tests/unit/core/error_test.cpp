@@ -37,6 +37,20 @@ TEST(Printable, CutsALongTextAndShowsThatItDid) {
     EXPECT_EQ(printable("abcd", 4), "abcd");
 }
 
+TEST(Printable, KeepsLettersOfAllScriptsAndNothingThatMovesTheCursorOrReordersText) {
+    EXPECT_EQ(printable("Ströme 图形"), "Ströme 图形");
+    EXPECT_EQ(printable("a\xc2\x9b"
+                        "31mb"),
+              "a?31mb")
+        << "a control character of two bytes";
+    EXPECT_EQ(printable("a\xe2\x80\xae"
+                        "b"),
+              "a?b")
+        << "right-to-left override";
+    EXPECT_EQ(printable("a\xff\xc3"), "a??") << "no UTF-8";
+    EXPECT_EQ(printable("\xc0\xaf"), "??") << "an overlong form";
+}
+
 Result<int> half(int number) {
     if (number % 2 != 0) {
         return fail(ErrorCode::invalid, "odd");
