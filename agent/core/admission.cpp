@@ -84,12 +84,13 @@ Result<void> must_not_be_open(Host& host, Slot& slot) {
     if (slot.leftover != 0 && !slot.own) {
         return prove_free(host, *slot.framework, slot.key, std::nullopt);
     }
-    VGPU_TRY_ASSIGN(const DeviceNodes nodes, slot.framework->nodes(slot.key));
-    VGPU_TRY_ASSIGN(const Probe probe, Witnesses::exclusive_open(nodes));
+    VGPU_TRY_ASSIGN(const DeviceNodes group, slot.framework->group_node(slot.key));
+    VGPU_TRY_ASSIGN(const Probe probe, Witnesses::exclusive_open(group));
     if (probe == Probe::no_node) {
         return prove_free(host, *slot.framework, slot.key, std::nullopt);
     }
     if (probe == Probe::in_use) {
+        VGPU_TRY_ASSIGN(const DeviceNodes nodes, slot.framework->nodes(slot.key));
         const Verdict held = host.witnesses.device_held(nodes);
         return fail(ErrorCode::busy,
                     fmt::format("{} is in use without a claim: {}", slot.key.device(),

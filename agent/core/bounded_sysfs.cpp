@@ -68,7 +68,10 @@ BoundedSysfs::BoundedSysfs(Sysfs& inner, Deadline deadline, std::function<void()
     : inner_(inner), limit_(deadline), deadline_(deadline), in_child_(std::move(in_child)) {}
 
 BoundedSysfs::~BoundedSysfs() {
-    forget_child();
+    // An idle child leaves when it reads the end of the stream. It is not waited for: the end of a
+    // process costs as much as a driver access, and has nothing more to do with any lock, which are
+    // given back explicitly.
+    socket_.reset();
 }
 
 void BoundedSysfs::forget_child() {
@@ -130,12 +133,14 @@ void BoundedSysfs::serve(const UniqueFd& socket, pid_t parent) {
 }
 
 std::string_view BoundedSysfs::receive(const UniqueFd& socket) {
-    buffer_.resize(max_message);
+    if (!buffer_) {
+        buffer_ =
+            std::make_unique_for_overwrite<char[]>(max_message); // only what is used is touched
+    }
     while (true) {
-        const ssize_t size = ::recv(socket.get(), buffer_.data(), buffer_.size(), 0);
+        const ssize_t size = ::recv(socket.get(), buffer_.get(), max_message, 0);
         if (size >= 0 || errno != EINTR) {
-            return std::string_view(buffer_).substr(0,
-                                                    size > 0 ? static_cast<std::size_t>(size) : 0);
+            return {buffer_.get(), size > 0 ? static_cast<std::size_t>(size) : 0};
         }
     }
 }
@@ -152,6 +157,12 @@ std::string BoundedSysfs::answer(std::string_view request) {
     }
     const auto written = inner_.write(path, request.substr(end + 1));
     return encode(written ? Result<std::string>(std::string()) : fail(written.error()));
+}
+
+void BoundedSysfs::get_ready() {
+    if (child_ < 0) {
+        static_cast<void>(start_child()); // an error comes back with the first access
+    }
 }
 
 Result<std::string> BoundedSysfs::ask(char operation, const std::string& path,

@@ -136,6 +136,7 @@ Result<void> finish_claim(Host& host, DeviceLock& lock, Claim claim, Deadline de
     if (claim.state == ClaimState::draining) {
         VGPU_TRY_ASSIGN(idle_for, host.claims.age(key));
     }
+    host.sysfs.get_ready();
     VGPU_TRY(mark_draining(host, lock, claim));
     std::optional<FormerUser> user;
     if (!host.of_another_boot(claim)) {

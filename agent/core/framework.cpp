@@ -3,6 +3,8 @@
 #include "agent/core/mdev.hpp"
 #include "agent/core/vendor_vfio.hpp"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 
 namespace vgpu {
@@ -11,7 +13,33 @@ std::unique_ptr<Framework> make_framework(FrameworkKind kind, Sysfs& sysfs, cons
     if (kind == FrameworkKind::mdev) {
         return std::make_unique<Mdev>(sysfs, config);
     }
-    return std::make_unique<VendorVfio>(sysfs, config.paths.dev);
+    return std::make_unique<VendorVfio>(sysfs, config);
+}
+
+Result<DeviceNodes> Framework::group_node(const DeviceKey& key) {
+    DeviceNodes nodes;
+    const auto group = sysfs_.read_link(path(key) + "/iommu_group");
+    if (group) {
+        nodes.group =
+            fmt::format("{}/vfio/{}", config_.paths.dev, group->substr(group->rfind('/') + 1));
+        nodes.paths.push_back(nodes.group);
+    } else if (group.error().error_number() != ENOENT) {
+        return fail(group.error());
+    }
+    return nodes;
+}
+
+Result<DeviceNodes> Framework::nodes(const DeviceKey& key) {
+    VGPU_TRY_ASSIGN(DeviceNodes nodes, group_node(key));
+    const auto devices = sysfs_.list(path(key) + "/vfio-dev");
+    if (devices) {
+        for (const std::string& name : *devices) {
+            nodes.paths.push_back(fmt::format("{}/vfio/devices/{}", config_.paths.dev, name));
+        }
+    } else if (devices.error().error_number() != ENOENT) {
+        return fail(devices.error());
+    }
+    return nodes;
 }
 
 std::string_view driver_reason(int error_number) {

@@ -24,7 +24,6 @@ namespace vgpu {
 class Framework {
 public:
     virtual ~Framework() = default;
-    Framework() = default;
     Framework(const Framework&) = delete;
     Framework& operator=(const Framework&) = delete;
 
@@ -34,7 +33,9 @@ public:
     /// The type the device carries; 0 if it carries none or, an mdev, does not exist.
     [[nodiscard]] virtual Result<std::uint32_t> type(const DeviceKey& key) = 0;
     /// The nodes under which the device can be held open. Empty when it does not exist.
-    [[nodiscard]] virtual Result<DeviceNodes> nodes(const DeviceKey& key) = 0;
+    [[nodiscard]] Result<DeviceNodes> nodes(const DeviceKey& key);
+    /// The group's node among them only: enough for an exclusive open, and fewer calls.
+    [[nodiscard]] Result<DeviceNodes> group_node(const DeviceKey& key);
     /// The types that can be created on `function` (a VF, or an mdev parent) now.
     [[nodiscard]] virtual Result<std::vector<VgpuType>> creatable(const PciAddress& function) = 0;
     /// Gives the clean device its type, on `function`, and reads it back; then `params`
@@ -48,6 +49,12 @@ public:
     /// device; some drivers remove an mdev themselves and must be given time to.
     [[nodiscard]] virtual Result<void> reset(const DeviceLock& lock, Deadline deadline,
                                              std::chrono::milliseconds idle_for) = 0;
+
+protected:
+    Framework(Sysfs& sysfs, const Config& config) : sysfs_(sysfs), config_(config) {}
+
+    Sysfs& sysfs_;         // NOLINT(*-non-private-member-variables-in-classes)
+    const Config& config_; // NOLINT(*-non-private-member-variables-in-classes)
 };
 
 /// The framework of a kind. `sysfs` and `config` must outlive it.

@@ -64,27 +64,6 @@ Result<std::uint32_t> Mdev::type(const DeviceKey& key) {
     return *id;
 }
 
-Result<DeviceNodes> Mdev::nodes(const DeviceKey& key) {
-    DeviceNodes nodes;
-    const auto group = sysfs_.read_link(path(key) + "/iommu_group");
-    if (group) {
-        nodes.group =
-            fmt::format("{}/vfio/{}", config_.paths.dev, group->substr(group->rfind('/') + 1));
-        nodes.paths.push_back(nodes.group);
-    } else if (group.error().error_number() != ENOENT) {
-        return fail(group.error());
-    }
-    const auto devices = sysfs_.list(path(key) + "/vfio-dev");
-    if (devices) {
-        for (const std::string& name : *devices) {
-            nodes.paths.push_back(fmt::format("{}/vfio/devices/{}", config_.paths.dev, name));
-        }
-    } else if (devices.error().error_number() != ENOENT) {
-        return fail(devices.error());
-    }
-    return nodes;
-}
-
 Result<std::vector<VgpuType>> Mdev::types(const PciAddress& function, bool only_available) {
     const std::string directory = types_path(function);
     VGPU_TRY_ASSIGN(const auto names, sysfs_.list(directory));

@@ -9,12 +9,11 @@ namespace vgpu {
 /// one; on older ones the PF is a parent of many.
 class Mdev final : public Framework {
 public:
-    Mdev(Sysfs& sysfs, const Config& config) : sysfs_(sysfs), config_(config) {}
+    Mdev(Sysfs& sysfs, const Config& config) : Framework(sysfs, config) {}
 
     FrameworkKind kind() const override { return FrameworkKind::mdev; }
     std::string path(const DeviceKey& key) const override;
     Result<std::uint32_t> type(const DeviceKey& key) override;
-    Result<DeviceNodes> nodes(const DeviceKey& key) override;
     /// Types with available_instances above 0. The name falls back to the type's directory when the
     /// driver gives none.
     Result<std::vector<VgpuType>> creatable(const PciAddress& function) override;
@@ -37,9 +36,6 @@ private:
                                                       bool only_available);
     [[nodiscard]] Result<std::string> type_directory(const PciAddress& function, std::uint32_t id);
     [[nodiscard]] Result<bool> wait_until_gone(const std::string& device, Deadline deadline);
-
-    Sysfs& sysfs_;
-    const Config& config_;
 };
 
 } // namespace vgpu

@@ -26,6 +26,23 @@ struct CloseDirectory {
     void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
+/// An attribute fits into one page and is given whole by one read(2) (the kernel's sysfs.rst), so
+/// less than a page is all of it; what does not keep to that is read to its end.
+Result<std::string> read_attribute(int fd, const std::string& file) {
+    std::array<char, 4096> page{};
+    const ssize_t got = uninterrupted([&] { return ::read(fd, page.data(), page.size()); });
+    if (got < 0) {
+        return fail(Error::system(errno, "read", file));
+    }
+    std::string content(page.data(), static_cast<std::size_t>(got));
+    if (content.size() == page.size()) {
+        VGPU_TRY_ASSIGN(const std::string rest,
+                        read_descriptor(fd, file, largest_attribute - content.size()));
+        content += rest;
+    }
+    return content;
+}
+
 } // namespace
 
 Result<std::string> PosixSysfs::read(const std::string& path) {
@@ -35,7 +52,7 @@ Result<std::string> PosixSysfs::read(const std::string& path) {
     if (!fd) {
         return fail(Error::system(errno, "read", file));
     }
-    VGPU_TRY_ASSIGN(std::string content, read_descriptor(fd.get(), file, largest_attribute));
+    VGPU_TRY_ASSIGN(std::string content, read_attribute(fd.get(), file));
     content.erase(content.find_last_not_of('\n') + 1);
     return content;
 }

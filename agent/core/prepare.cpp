@@ -32,6 +32,9 @@ public:
             // Every device is known and locked: nothing is selected, and what follows may be slow.
             locks_->allocation.reset();
         }
+        if (!request_.wanted.empty()) {
+            host_.sysfs.get_ready();
+        }
         VGPU_TRY(admit_all()); // P3
         auto done = claim_all();
         if (done) {
@@ -184,8 +187,9 @@ private:
                 return fail(written.error().in(slot.what()));
             }
         }
-        for (const Slot& slot : slots_) { // the driver may have taken its time since
-            VGPU_TRY(must_still_be_ours(slot));
+        for (const Slot& slot :
+             slots_) { // the driver may have taken its time with the others since
+            VGPU_TRY(slots_.size() > 1 ? must_still_be_ours(slot) : Result<void>());
         }
         return {};
     }

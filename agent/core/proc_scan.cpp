@@ -4,12 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <limits.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -77,31 +73,35 @@ private:
     }
 
     /// False if the directory is there and empty, or gone.
-    bool look_at_files(std::int64_t pid, const std::string& directory) {
-        const auto files = numeric_names(directory);
+    bool look_at_files(std::int64_t pid, const std::string& path) {
+        const auto directory = ProcDirectory::open(path);
+        if (!directory) {
+            complain(directory.error());
+            return true;
+        }
+        if (!*directory) {
+            return false;
+        }
+        const auto files = (*directory)->numbers();
         if (!files) {
             complain(files.error());
             return true;
         }
-        std::array<char, PATH_MAX> target{};
         for (const std::int64_t file : *files) {
-            const std::string link = fmt::format("{}/{}", directory, file);
-            const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
-            if (size < 0) {
-                if (!vanished(errno)) {
-                    complain(Error::system(errno, "read link", link));
-                }
+            const auto target = (*directory)->read_link(file, buffer_);
+            if (!target) {
+                complain(target.error());
                 continue;
             }
-            const std::string_view text(target.data(), static_cast<std::size_t>(size));
-            if (const std::string* node = node_of(link, text)) {
+            const std::string* node = *target ? node_of(**directory, file, **target) : nullptr;
+            if (node != nullptr) {
                 scan_.holders.try_emplace(*node, Process{pid, proc_.name(pid)});
             }
         }
         return !files->empty();
     }
 
-    [[nodiscard]] const std::string* node_of(const std::string& link,
+    [[nodiscard]] const std::string* node_of(const ProcDirectory& directory, std::int64_t file,
                                              std::string_view target) const {
         // Sockets, pipes and anonymous inodes ("anon_inode:[vfio-device]") have no path.
         if (!target.starts_with('/')) {
@@ -115,11 +115,8 @@ private:
             return &found->second;
         }
         // By number: a VMM may live in another mount namespace, or the node may have been renamed.
-        struct stat info{};
-        if (devices_.empty() || ::stat(link.c_str(), &info) != 0 || !S_ISCHR(info.st_mode)) {
-            return nullptr;
-        }
-        const auto found = devices_.find(info.st_rdev);
+        const auto number = devices_.empty() ? std::nullopt : directory.character_device(file);
+        const auto found = number ? devices_.find(*number) : devices_.end();
         return found != devices_.end() ? &found->second : nullptr;
     }
 
@@ -128,6 +125,7 @@ private:
     std::unordered_map<std::string, std::string> names_;
     std::unordered_map<dev_t, std::string> devices_;
     HolderScan scan_;
+    std::string buffer_;
 };
 
 } // namespace

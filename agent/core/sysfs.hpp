@@ -38,6 +38,9 @@ public:
     /// what it was made for.
     virtual void set_deadline(Deadline deadline) { static_cast<void>(deadline); }
 
+    /// Reads and writes are about to come: what they need may be set up meanwhile.
+    virtual void get_ready() {}
+
     [[nodiscard]] std::string absolute(const std::string& path) const {
         return root() + "/" + path;
     }

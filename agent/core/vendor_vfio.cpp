@@ -48,27 +48,6 @@ Result<std::uint32_t> VendorVfio::type(const DeviceKey& key) {
     return id;
 }
 
-Result<DeviceNodes> VendorVfio::nodes(const DeviceKey& key) {
-    DeviceNodes nodes;
-    const std::string directory = path(key);
-    const auto group = sysfs_.read_link(directory + "/iommu_group");
-    if (group) {
-        nodes.group = fmt::format("{}/vfio/{}", dev_root_, group->substr(group->rfind('/') + 1));
-        nodes.paths.push_back(nodes.group);
-    } else if (group.error().error_number() != ENOENT) {
-        return fail(group.error());
-    }
-    const auto devices = sysfs_.list(directory + "/vfio-dev");
-    if (devices) {
-        for (const std::string& name : *devices) {
-            nodes.paths.push_back(fmt::format("{}/vfio/devices/{}", dev_root_, name));
-        }
-    } else if (devices.error().error_number() != ENOENT) {
-        return fail(devices.error());
-    }
-    return nodes;
-}
-
 Result<std::vector<VgpuType>> VendorVfio::creatable(const PciAddress& function) {
     const std::string file = attribute(function, "creatable_vgpu_types");
     VGPU_TRY_ASSIGN(const std::string text, sysfs_.read(file));

@@ -9,22 +9,16 @@ namespace vgpu {
 /// `nvidia` throughout.
 class VendorVfio final : public Framework {
 public:
-    VendorVfio(Sysfs& sysfs, std::string dev_root)
-        : sysfs_(sysfs), dev_root_(std::move(dev_root)) {}
+    VendorVfio(Sysfs& sysfs, const Config& config) : Framework(sysfs, config) {}
 
     FrameworkKind kind() const override { return FrameworkKind::vendor_vfio; }
     std::string path(const DeviceKey& key) const override;
     Result<std::uint32_t> type(const DeviceKey& key) override;
-    Result<DeviceNodes> nodes(const DeviceKey& key) override;
     Result<std::vector<VgpuType>> creatable(const PciAddress& function) override;
     Result<void> create(const DeviceLock& lock, const PciAddress& function, const VgpuType& type,
                         const std::string& params) override;
     Result<void> reset(const DeviceLock& lock, Deadline deadline,
                        std::chrono::milliseconds idle_for) override;
-
-private:
-    Sysfs& sysfs_;
-    std::string dev_root_;
 };
 
 } // namespace vgpu

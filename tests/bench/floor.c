@@ -1,7 +1,9 @@
 /* The floor of a hook: the system calls that its promises need, and nothing else. No checks, no locks, no parsing.
- *   floor prepare|release SYSFS DEV STATE VF GROUP TYPE
+ *   floor prepare|release SYSFS DEV STATE VF GROUP TYPE [PROC]
  * prepare: a durable claim (file and directory synced), exclusive open of the group node, type read, catalogue read, type
- * written and read back, claim rewritten and synced. release: claim rewritten and synced, open, type reset and read back, claim removed. */
+ * written and read back, claim rewritten and synced. release: claim rewritten and synced, open, type reset and read back, claim removed.
+ * With PROC the command line and the open files of every process are looked at before the reset: who may still use the device. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,8 +49,45 @@ static void probe(const char *dev, const char *group) {
     close(open(path, O_RDWR));
 }
 
+static void look_at_files(int process) {
+    int fds = openat(process, "fd", O_RDONLY | O_DIRECTORY);
+    DIR *directory = fds < 0 ? NULL : fdopendir(fds);
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        if (entry->d_name[0] != '.' && readlinkat(fds, entry->d_name, buffer, sizeof buffer) < 0) {
+            perror(entry->d_name);
+        }
+    }
+    if (directory) {
+        closedir(directory);
+    }
+}
+
+static void scan(const char *proc) {
+    for (int pass = 0; pass < 2; pass++) {
+        DIR *directory = opendir(proc);
+        for (struct dirent *entry; directory && (entry = readdir(directory));) {
+            if (entry->d_name[0] < '0' || entry->d_name[0] > '9') {
+                continue;
+            }
+            int process = openat(dirfd(directory), entry->d_name, O_RDONLY | O_DIRECTORY);
+            if (pass == 0) {
+                int fd = openat(process, "cmdline", O_RDONLY);
+                while (read(fd, buffer, sizeof buffer) > 0) {
+                }
+                close(fd);
+            } else {
+                look_at_files(process);
+            }
+            close(process);
+        }
+        if (directory) {
+            closedir(directory);
+        }
+    }
+}
+
 int main(int argc, char **argv) {
-    if (argc != 8) {
+    if (argc != 8 && argc != 9) {
         return 2;
     }
     const char *sysfs = argv[2], *dev = argv[3], *state = argv[4], *vf = argv[5], *group = argv[6], *type = argv[7];
@@ -65,6 +104,9 @@ int main(int argc, char **argv) {
         return 0;
     }
     write_claim(state, vf, 0);
+    if (argc == 9) {
+        scan(argv[8]);
+    }
     probe(dev, group);
     touch_attribute(sysfs, vf, "current_vgpu_type", "0");
     touch_attribute(sysfs, vf, "current_vgpu_type", NULL);

@@ -25,7 +25,11 @@ struct OpenFile {
 /// can take long.
 class FileSystem {
 public:
-    explicit FileSystem(Host& host) : host_(host), tree_(host) {}
+    explicit FileSystem(Host& host, bool cached = false)
+        : host_(host), tree_(host), cached_(cached) {}
+
+    /// The kernel may remember names for a while.
+    [[nodiscard]] bool cached() const { return cached_; }
 
     int stat(std::string_view path, struct stat& out);
     int stat(const OpenFile& open, struct stat& out);
@@ -45,6 +49,7 @@ private:
 
     Host& host_;
     Tree tree_;
+    bool cached_;
     std::unordered_map<const OpenFile*, std::unique_ptr<OpenFile>> open_;
 };
 

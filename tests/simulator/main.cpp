@@ -75,7 +75,7 @@ int run(const Options& options) {
     if (const auto done = execute_file(host, options.configuration); !done) {
         return complain(done.error(), 2);
     }
-    FileSystem files(host);
+    FileSystem files(host, options.cache);
     auto mount = Mount::create(files, host.mountpoint);
     if (!mount) {
         return complain(mount.error(), 1);

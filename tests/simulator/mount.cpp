@@ -34,9 +34,10 @@ void* on_init(fuse_conn_info* connection, fuse_config* config) {
     config->direct_io = 1;
     // Names are looked up each time. Attributes come fresh with every look-up; between the two, the
     // kernel would ask for them once more for each directory of a path, to check its permissions.
-    config->entry_timeout = 0;
+    const double minute = 60;
+    config->entry_timeout = files().cached() ? minute : 0;
     config->negative_timeout = 0;
-    config->attr_timeout = 60;
+    config->attr_timeout = minute;
     config->nullpath_ok = 1;
     config->intr = 1;
     config->intr_signal = SIGUSR1;

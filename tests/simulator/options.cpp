@@ -69,6 +69,10 @@ void add_options(CLI::App& app, Plain& plain, Options& options) {
         "--ready-fd", options.ready_fd,
         "File descriptor that gets the line 'ready MOUNTPOINT' when the mount serves (default: 1)");
     app.add_flag("--die-with-parent", options.die_with_parent, "End when the parent process ends");
+    app.add_flag("--cache", options.cache,
+                 "Let the kernel remember names for a minute, as it does those of a real sysfs: "
+                 "for measuring on a "
+                 "host that does not change");
     app.add_flag("--replace-stale", options.replace_stale,
                  "Remove the mount that a killed simulator left");
 }

@@ -12,6 +12,7 @@ struct Options {
     int ready_fd = 1;
     bool die_with_parent = false;
     bool replace_stale = false;
+    bool cache = false; ///< the kernel may remember names
 };
 
 /// The options of the command line, or the exit status when there is nothing to serve (help, wrong
