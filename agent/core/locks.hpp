@@ -55,7 +55,7 @@ public:
 
 private:
     friend class Locks;
-    DeviceLock(DeviceKey key, FileLock lock) : key_(std::move(key)), lock_(std::move(lock)) {}
+    DeviceLock(DeviceKey key, FileLock lock) : key_(key), lock_(std::move(lock)) {}
 
     DeviceKey key_;
     FileLock lock_;

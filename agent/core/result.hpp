@@ -35,6 +35,7 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string text) {
         }                                                                                          \
     } while (false)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses.
 /// `declaration` = the value of `expression`, or returns its error from the calling function.
 #define VGPU_TRY_ASSIGN(declaration, expression)                                                   \
     auto VGPU_CONCAT(result_, __LINE__) = (expression);                                            \
@@ -42,3 +43,4 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string text) {
         return ::vgpu::fail(std::move(VGPU_CONCAT(result_, __LINE__)).error());                    \
     }                                                                                              \
     declaration = *std::move(VGPU_CONCAT(result_, __LINE__))
+// NOLINTEND(bugprone-macro-parentheses)

@@ -145,6 +145,10 @@ clone_of() { # clone_of DOMAIN NAME: what dumpxml, an editor and define make of 
 	virsh dumpxml --inactive "$1" | sed "s|<name>.*|<name>$2</name>|; s|<uuid>.*|<uuid>$(new_uuid)</uuid>|" >"$tmp/$2.xml"
 	virsh define "$tmp/$2.xml"
 }
+# What libvirt itself would complain about, had the definition been written by hand.
+keeps_to_libvirts_schema() {
+	virsh dumpxml --inactive "$1" >"$tmp/$1.defined" && virsh define --validate "$tmp/$1.defined"
+}
 running() { same "$(virsh domstate "$1" | head -n 1)" running "state of $1"; }
 is_off() { same "$(virsh domstate "$1" | head -n 1)" "shut off" "state of $1"; }
 qemu_pid() { cat "/run/libvirt/qemu/$1.pid"; }

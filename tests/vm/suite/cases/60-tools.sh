@@ -57,6 +57,7 @@ case_assign_and_unassign() {
 	local device
 	plain_domain vm
 	virt-vgpu assign vm --profile l40s-4q
+	keeps_to_libvirts_schema vm
 	virsh start vm
 	device=$(basename "$(jq -r .device_path "$claims"/*)")
 	serves "$device" vm 4Q
@@ -73,6 +74,7 @@ case_assign_on_the_mdev_gpu() {
 	local uuid
 	plain_domain vm
 	virt-vgpu assign vm --profile 'NVIDIA L40S-4Q' --gpu "$mdev_gpu"
+	keeps_to_libvirts_schema vm
 	virsh start vm
 	uuid=$(jq -r .mdev_uuid "$claims"/*)
 	serves "$uuid" vm 4Q
