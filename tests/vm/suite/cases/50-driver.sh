@@ -3,6 +3,7 @@
 
 case_a_blocked_write_on_one_vf_delays_no_other() {
 	local start
+	hook_deadline 120s	# the other domain's whole life fits in
 	fault "$vf" wedge 1
 	vgpu_domain slow "$vf" 4Q
 	vgpu_domain quick "$sibling" 4Q
