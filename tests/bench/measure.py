@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """Times hooks side by side on one simulated host: measure.py BUILD VFS ROUNDS. Prints rows of a Markdown table.
 
-Every subject runs its prepare and its release once in each round, in turn, so that a noisy machine is noisy for all; the figure is the
-median. System calls are counted by strace -f -c in runs of their own. /proc is a copy in memory of what a host with 150 processes and
+Every subject runs its prepare and its release once in each round, so that a noisy machine is noisy for all, in another order each time:
+what one subject leaves to the disk and the caches is then paid by each of the others alike. The figure is the median. System calls are counted by strace -f -c in runs of their own. /proc is a copy in memory of what a host with 150 processes and
 2,400 open files shows: through the simulator every look at it would cost a hundred times what it costs in the kernel."""
 import os
+import random
 import re
 import statistics
 import subprocess
@@ -107,10 +108,11 @@ def main():
             environment = {"VIRT_VGPU_CONFIG": config, "PATH": "/usr/bin:/bin", "LC_ALL": "C"}
             all_subjects = subjects(mount, work, memory)
             times = {name: {"prepare": [], "release": []} for name in all_subjects}
+            order = random.Random(vfs)
             for round_number in range(rounds + 2):
-                for name, commands in all_subjects.items():
+                for name in order.sample(list(all_subjects), len(all_subjects)):
                     for op in ("prepare", "release"):
-                        elapsed = run(commands[op], environment)
+                        elapsed = run(all_subjects[name][op], environment)
                         if round_number >= 2:  # the first rounds warm the caches
                             times[name][op].append(elapsed)
             calls = {name: {} for name in all_subjects}
