@@ -6,7 +6,7 @@
 #include "agent/core/posix_sysfs.hpp"
 #include "agent/core/prepare.hpp"
 #include "agent/core/topology.hpp"
-#include "hooks/journal.hpp"
+#include "agent/journal/journal.hpp"
 #include "xml/domain.hpp"
 
 #include <fmt/format.h>
@@ -27,6 +27,8 @@ namespace {
 using std::chrono::milliseconds;
 using xml::DomainView;
 using xml::Hostdev;
+
+constexpr std::string_view program = "virt-vgpu-hook";
 
 std::string_view name_of(HookOperation operation) {
     switch (operation) {
@@ -70,7 +72,8 @@ public:
           locks_(config.paths), claims_(config.paths), proc_(config.paths.proc),
           witnesses_(config.paths, proc_),
           // A tenth of the time is kept for the undo and for the last word.
-          sysfs_(real_sysfs_, Deadline::in(budget), [this] { close_allocation_lock(); }),
+          sysfs_(real_sysfs_, Deadline::in(budget),
+                 [this](int socket) { locks_.keep_only_devices_in_child(socket); }),
           host_{config_,
                 sysfs_,
                 locks_,
@@ -163,17 +166,15 @@ public:
     }
 
     void note(NoteLevel level, const std::string& text, const std::string& device) const {
-        log({level, fmt::format("domain {}: {}", printable(domain_.name), text), domain_.name,
-             domain_.uuid.to_string(), device, std::string(name_of(invocation_.operation))});
+        log({program, level, fmt::format("domain {}: {}", printable(domain_.name), text),
+             domain_.name, domain_.uuid.to_string(), device,
+             std::string(name_of(invocation_.operation))});
     }
 
 private:
     [[nodiscard]] Check check() const {
         return [this] { return orphan_.still_wanted(); };
     }
-
-    /// A child that is stuck in a driver must not keep the whole host from allocating.
-    void close_allocation_lock() const { locks_.close_allocation_in_child(); }
 
     /// A look without a lock: the lock may be what could not be had. A claim that cannot be read
     /// counts, unless there is no directory that it could be in.
@@ -311,7 +312,7 @@ Result<std::pair<Config, std::string>> surroundings() {
 }
 
 void log_failure(const Invocation& invocation, const Error& error) {
-    log({NoteLevel::error,
+    log({program, NoteLevel::error,
          fmt::format("domain {}: {}", printable(invocation.domain_name), error.text()),
          invocation.domain_name, "", "", std::string(name_of(invocation.operation))});
 }

@@ -1,4 +1,5 @@
-#include "agent/cli/assign.hpp"
+#include "agent/cli/assign_report.hpp"
+
 #include "agent/cli/table.hpp"
 
 #include <fmt/format.h>

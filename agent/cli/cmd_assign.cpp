@@ -1,13 +1,14 @@
-#include "agent/cli/assign.hpp"
+#include "agent/assignment/assign.hpp"
+#include "agent/assignment/definition.hpp"
+#include "agent/cli/assign_report.hpp"
 #include "agent/cli/command.hpp"
-#include "agent/cli/libvirt_hypervisor.hpp"
 #include "agent/cli/output.hpp"
+#include "agent/hypervisor/libvirt_hypervisor.hpp"
 
 #include <fmt/format.h>
 
 #include <chrono>
 #include <memory>
-#include <thread>
 
 namespace vgpu::cli {
 
@@ -25,7 +26,6 @@ constexpr const char* unassign_details =
     R"(Removes requests and devices from the persistent definition of the domain. A running domain keeps
 them until it stops.)";
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 struct AssignOptions {
@@ -35,23 +35,6 @@ struct AssignOptions {
     std::string params;
     std::string name;
 };
-
-/// Keeps two of these commands from choosing the same free device. No hook and no daemon takes this
-/// lock, so libvirt may be called under it.
-Result<FileLock> lock_assignments(const Config::Paths& paths, Deadline deadline) {
-    const std::string path = paths.runtime + "/assign.lock";
-    while (true) {
-        VGPU_TRY_ASSIGN(auto lock, FileLock::try_lock(path));
-        if (lock) {
-            return std::move(*lock);
-        }
-        if (deadline.passed()) {
-            return fail(ErrorCode::timeout,
-                        "another `virt-vgpu assign` has been running for too long; see " + path);
-        }
-        std::this_thread::sleep_for(milliseconds(50));
-    }
-}
 
 int finish(const CommonOptions& common, const Result<DomainChange>& change) {
     if (!change) {
@@ -64,13 +47,13 @@ int finish(const CommonOptions& common, const Result<DomainChange>& change) {
 }
 
 Result<DomainChange> assign_domain(const CommonOptions& common, const AssignWish& wish) {
-    VGPU_TRY_ASSIGN(const auto session, Session::open(common, Session::Purpose::look));
+    VGPU_TRY_ASSIGN(const auto session, open_session(common, HostSession::Purpose::look));
     const Deadline deadline = Deadline::in(seconds(28));
     VGPU_TRY_ASSIGN(const FileLock lock,
                     lock_assignments(session->config().paths, deadline.within(seconds(10))));
     VGPU_TRY_ASSIGN(const auto hypervisor,
                     connect_libvirt(session->config().libvirt.uri, deadline));
-    return assign(*hypervisor, [&session] { return session->inventory(); }, wish);
+    return assign(*hypervisor, [&session] { return look_with_warnings(*session); }, wish);
 }
 
 Result<DomainChange> unassign_domain(const CommonOptions& common, const AssignOptions& options) {

@@ -13,7 +13,7 @@ is not yet proven free), unreadable. VMM: whether the process that was recorded 
 is alive; - when none was recorded.)";
 
 int list_claims(const CommonOptions& options) {
-    const auto session = Session::open(options, Session::Purpose::look);
+    const auto session = open_session(options, HostSession::Purpose::look);
     if (!session) {
         return report(session.error());
     }

@@ -1,7 +1,7 @@
 #include "agent/cli/command.hpp"
 #include "agent/cli/doctor.hpp"
-#include "agent/cli/libvirt_hypervisor.hpp"
 #include "agent/cli/output.hpp"
+#include "agent/hypervisor/libvirt_hypervisor.hpp"
 
 #include <chrono>
 #include <memory>
@@ -30,7 +30,7 @@ Result<LibvirtState> ask_libvirt(const std::string& uri) {
 }
 
 int run_doctor(const CommonOptions& common, const DoctorOptions& options) {
-    const auto session = Session::open(common, Session::Purpose::look);
+    const auto session = open_session(common, HostSession::Purpose::look);
     if (!session) {
         return report(session.error());
     }

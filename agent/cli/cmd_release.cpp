@@ -53,7 +53,7 @@ std::string report_text(const DeviceKey& key, const ReleaseReport& done) {
 }
 
 int release(const CommonOptions& common, const ReleaseOptions& options) {
-    const auto session = Session::open(common, Session::Purpose::change);
+    const auto session = open_session(common, HostSession::Purpose::change);
     if (!session) {
         return report(session.error());
     }

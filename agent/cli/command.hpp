@@ -36,6 +36,7 @@ void add_devices(CLI::App& app, Program& program);
 void add_profiles(CLI::App& app, Program& program);
 void add_claims(CLI::App& app, Program& program);
 void add_doctor(CLI::App& app, Program& program);
+void add_reconcile(CLI::App& app, Program& program);
 void add_release(CLI::App& app, Program& program);
 void add_assign(CLI::App& app, Program& program);
 void add_unassign(CLI::App& app, Program& program);

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "agent/cli/hypervisor.hpp"
 #include "agent/core/host.hpp"
 #include "agent/core/inventory.hpp"
+#include "agent/hypervisor/hypervisor.hpp"
 #include "xml/domain.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "agent/cli/assignment_plan.hpp"
+#include "agent/assignment/assignment_plan.hpp"
 #include "agent/cli/doctor.hpp"
 
 #include <fmt/format.h>

@@ -30,6 +30,7 @@ void add_commands(CLI::App& app, Program& program) {
     add_profiles(app, program);
     add_claims(app, program);
     add_doctor(app, program);
+    add_reconcile(app, program);
     add_release(app, program);
     add_assign(app, program);
     add_unassign(app, program);
@@ -55,11 +56,11 @@ CLI::App* add_command(CLI::App& parent, Program& program, const std::string& nam
 
 int print_inventory(const CommonOptions& options,
                     const std::function<std::string(const Inventory&)>& text) {
-    const auto session = Session::open(options, Session::Purpose::look);
+    const auto session = open_session(options, HostSession::Purpose::look);
     if (!session) {
         return report(session.error());
     }
-    const auto inventory = (*session)->inventory();
+    const auto inventory = look_with_warnings(**session);
     return inventory ? print(text(*inventory)) : report(inventory.error());
 }
 

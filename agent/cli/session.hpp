@@ -1,11 +1,6 @@
 #pragma once
 
-#include "agent/core/bounded_sysfs.hpp"
-#include "agent/core/catalogue_memory.hpp"
-#include "agent/core/config.hpp"
-#include "agent/core/host.hpp"
-#include "agent/core/inventory.hpp"
-#include "agent/core/posix_sysfs.hpp"
+#include "agent/core/host_session.hpp"
 
 #include <memory>
 #include <string>
@@ -21,44 +16,12 @@ struct CommonOptions {
 /// The configuration that --config names, else $VIRT_VGPU_CONFIG, else the default file.
 [[nodiscard]] Result<Config> configuration(const CommonOptions& options);
 
-/// The objects that a command works with on one host.
-class Session {
-public:
-    enum class Purpose {
-        look,  ///< one lost device does not spoil the rest; writes are refused
-        change ///< every access to a driver ends by the command's deadline
-    };
+/// A session on the host for one command, whose accesses to drivers end after 25 s. Notes go to
+/// standard error. Error: the configuration or the boot id cannot be read.
+[[nodiscard]] Result<std::unique_ptr<HostSession>> open_session(const CommonOptions& options,
+                                                                HostSession::Purpose purpose);
 
-    /// Error: the configuration or the boot id cannot be read.
-    [[nodiscard]] static Result<std::unique_ptr<Session>> open(const CommonOptions& options,
-                                                               Purpose purpose);
-
-    Session(Config config, std::string boot_id, Purpose purpose);
-    Session(const Session&) = delete;
-    Session& operator=(const Session&) = delete;
-    ~Session() = default;
-
-    [[nodiscard]] Host& host() { return host_; }
-    [[nodiscard]] const Config& config() const { return config_; }
-
-    /// Everything there is on the host. What could not be looked at is in it.
-    [[nodiscard]] Result<Inventory> look();
-    /// The same, with a warning for everything that could not be looked at. Root lets the catalogue
-    /// memory on disk learn what the cards offer.
-    [[nodiscard]] Result<Inventory> inventory();
-
-private:
-    [[nodiscard]] std::unique_ptr<Sysfs> make_sysfs(Purpose purpose);
-    [[nodiscard]] CatalogueMemory memory() const;
-
-    Config config_;
-    PosixSysfs real_sysfs_;
-    Locks locks_;
-    ClaimStore claims_;
-    Proc proc_;
-    Witnesses witnesses_;
-    std::unique_ptr<Sysfs> sysfs_;
-    Host host_;
-};
+/// Everything there is on the host, with a warning for everything that could not be looked at.
+[[nodiscard]] Result<Inventory> look_with_warnings(HostSession& session);
 
 } // namespace vgpu::cli

@@ -64,7 +64,8 @@ std::string device_of_attribute(std::string_view path) {
     return std::string(path);
 }
 
-BoundedSysfs::BoundedSysfs(Sysfs& inner, Deadline deadline, std::function<void()> in_child)
+BoundedSysfs::BoundedSysfs(Sysfs& inner, Deadline deadline,
+                           std::function<void(int socket)> in_child)
     : inner_(inner), limit_(deadline), deadline_(deadline), in_child_(std::move(in_child)) {}
 
 BoundedSysfs::~BoundedSysfs() {
@@ -90,7 +91,7 @@ Result<void> BoundedSysfs::start_child() {
         return fail(Error::system(errno, "create", "a socket pair"));
     }
     UniqueFd ours(ends[0]);
-    UniqueFd theirs(ends[1]);
+    const UniqueFd theirs(ends[1]);
     const pid_t parent = ::getpid();
     const pid_t child = ::fork();
     if (child < 0) {
@@ -117,7 +118,7 @@ void BoundedSysfs::serve(const UniqueFd& socket, pid_t parent) {
     }
     ::alarm(0);
     if (in_child_) {
-        in_child_();
+        in_child_(socket.get());
     }
     while (true) {
         const std::string_view request = receive(socket);

@@ -30,8 +30,9 @@ namespace vgpu {
 class BoundedSysfs final : public Sysfs {
 public:
     /// `inner` is used by this process and, in read() and write(), by the child. `in_child` runs in
-    /// the child first: it closes what the child must not keep, e.g. the allocation lock.
-    BoundedSysfs(Sysfs& inner, Deadline deadline, std::function<void()> in_child);
+    /// the child first, with the descriptor that the child needs: it closes what the child must not
+    /// keep, e.g. the allocation lock and other threads' locks.
+    BoundedSysfs(Sysfs& inner, Deadline deadline, std::function<void(int socket)> in_child);
     ~BoundedSysfs() override;
 
     /// Ends the idle child: the next access forks a new one, which then has the locks taken in
@@ -69,7 +70,7 @@ private:
     Sysfs& inner_;
     Deadline limit_;
     Deadline deadline_;
-    std::function<void()> in_child_;
+    std::function<void(int socket)> in_child_;
     UniqueFd socket_;
     std::unique_ptr<char[]> buffer_; ///< of messages
     pid_t child_ = -1;

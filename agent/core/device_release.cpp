@@ -168,6 +168,24 @@ Result<bool> repair(Host& host, FrameworkKind kind, const DeviceKey& key, Deadli
     return repair_locked(host, *framework, *lock, deadline);
 }
 
+Result<bool> release_incarnation(Host& host, const DeviceKey& key, const Claim& seen,
+                                 Deadline deadline) {
+    auto lock = host.locks.device(key, deadline.within(std::chrono::seconds(2))); // C3
+    if (!lock) {
+        return lock.error().code() == ErrorCode::timeout ? Result<bool>(false) : fail(lock.error());
+    }
+    host.sysfs.set_deadline(deadline);
+    VGPU_TRY_ASSIGN(const auto now, host.claims.read(key)); // C4
+    if (!now || now->domain_uuid != seen.domain_uuid || now->incarnation != seen.incarnation) {
+        return !now.has_value();
+    }
+    if (seen.state == ClaimState::claimed && now->state != ClaimState::claimed) {
+        return false;
+    }
+    VGPU_TRY(finish_claim(host, *lock, *now, deadline)); // C5 to C8
+    return true;
+}
+
 namespace {
 
 /// Where a domain has claims, as far as the index can be read, and the devices that its XML names.

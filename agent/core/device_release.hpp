@@ -38,6 +38,14 @@ struct FormerUser {
 [[nodiscard]] Result<bool> repair(Host& host, FrameworkKind kind, const DeviceKey& key,
                                   Deadline deadline);
 
+/// Ends the claim `seen` of a device unless it has changed since: steps C3 to C8 of
+/// docs/protocol.md. The caller has made sure, with libvirt and no lock held, that the incarnation
+/// is over. True if the claim is gone now; false if it is another incarnation's, or the device is
+/// being worked on, and nothing was done. Waits at most 2 s for the device's lock. Error: what
+/// stands in the way; the claim stays, as `draining` unless it was a reservation.
+[[nodiscard]] Result<bool> release_incarnation(Host& host, const DeviceKey& key, const Claim& seen,
+                                               Deadline deadline);
+
 /// What became of one claim.
 struct ReleaseOutcome {
     DeviceKey device;

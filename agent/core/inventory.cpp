@@ -2,6 +2,7 @@
 
 #include "agent/core/inventory_devices.hpp"
 #include "agent/core/profile_name.hpp"
+#include "agent/core/suspects.hpp"
 #include "agent/core/topology.hpp"
 
 #include <fmt/format.h>
@@ -266,6 +267,10 @@ Result<Inventory> take_inventory(const Host& host, CatalogueMemory& memory) {
         add_gpu(around, gpu, memory, inventory);
     }
     add_holders(host, inventory);
+    const auto marked = suspects(host.config.paths, host.boot_id);
+    for (DeviceInfo& row : inventory.devices) {
+        row.suspect = marked.contains(row.key());
+    }
     return inventory;
 }
 

@@ -49,6 +49,7 @@ struct DeviceInfo {
     int numa_node = -1;
     std::string driver;
     std::optional<StoredClaim> claim;
+    bool suspect = false;    ///< see suspects.hpp
     bool claim_over = false; ///< anybody may finish the claim, see is_over()
     DeviceNodes nodes;
     std::optional<bool> in_use; ///< held open by somebody; nullopt: cannot be told

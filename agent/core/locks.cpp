@@ -9,7 +9,9 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -118,7 +120,7 @@ FileLock& FileLock::operator=(FileLock&& other) noexcept {
     if (this != &other) {
         unlock();
         fd_ = std::move(other.fd_);
-        published_ = std::move(other.published_);
+        kept_ = std::move(other.kept_);
         leave_ = other.leave_;
     }
     return *this;
@@ -129,9 +131,9 @@ void FileLock::unlock() {
     if (fd_ && !leave_) {
         ::flock(fd_.get(), LOCK_UN);
     }
-    if (published_) {
-        *published_ = -1;
-        published_.reset();
+    if (kept_) {
+        kept_->erase(fd_.get());
+        kept_.reset();
     }
     fd_.reset();
 }
@@ -154,39 +156,42 @@ Result<std::optional<DeviceLock>> Locks::try_device(const DeviceKey& key) {
     if (!lock) {
         return std::optional<DeviceLock>();
     }
-    if (on_acquired_) {
-        on_acquired_();
-    }
+    keep(*lock);
     return std::optional<DeviceLock>(DeviceLock(key, std::move(*lock)));
 }
 
 Result<DeviceLock> Locks::device(const DeviceKey& key, Deadline deadline) {
     VGPU_TRY_ASSIGN(FileLock lock, wait_for(path(key), deadline));
-    if (on_acquired_) {
-        on_acquired_();
-    }
+    keep(lock);
     return DeviceLock(key, std::move(lock));
 }
 
-Result<std::optional<FileLock>> Locks::try_allocation() {
-    VGPU_TRY_ASSIGN(auto lock, FileLock::try_lock(paths_.allocation_lock()));
-    if (lock) {
-        *allocation_fd_ = lock->fd();
-        lock->published_ = allocation_fd_;
+void Locks::keep(FileLock& lock) const {
+    device_fds_->insert(lock.fd());
+    lock.kept_ = device_fds_;
+    if (on_acquired_) {
+        on_acquired_();
     }
-    return lock;
 }
 
-void Locks::close_allocation_in_child() const {
-    if (*allocation_fd_ >= 0) {
-        ::close(*allocation_fd_);
+void Locks::keep_only_devices_in_child(int socket) const {
+    std::set<int> kept = *device_fds_;
+    kept.insert(socket);
+    unsigned next = STDERR_FILENO + 1;
+    for (const int fd : kept) {
+        const auto number = static_cast<unsigned>(fd);
+        if (number > next) {
+            ::close_range(next, number - 1, 0);
+        }
+        next = std::max(next, number + 1);
     }
+    ::close_range(next, ~0U, 0);
 }
 
 Result<std::optional<LockSet>> Locks::try_all(const std::vector<DeviceKey>& keys,
                                               std::string& busy) {
     LockSet set;
-    VGPU_TRY_ASSIGN(set.allocation, try_allocation());
+    VGPU_TRY_ASSIGN(set.allocation, FileLock::try_lock(paths_.allocation_lock()));
     if (!set.allocation) {
         busy = paths_.allocation_lock();
         return std::optional<LockSet>();

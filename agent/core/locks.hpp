@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,7 @@ private:
     void unlock();
 
     UniqueFd fd_;
-    std::shared_ptr<int>
-        published_; ///< where the descriptor is known to Locks, while the lock is held
+    std::shared_ptr<std::set<int>> kept_; ///< a device lock is in it while it is held
     bool leave_ = false;
 };
 
@@ -91,19 +91,20 @@ public:
     /// naming lock and holder.
     [[nodiscard]] Result<LockSet> all(const std::vector<DeviceKey>& keys, Deadline deadline);
 
-    /// In a forked child: closes the allocation lock if this process has it, which ends nobody's
-    /// lock.
-    void close_allocation_in_child() const;
+    /// In a forked child: closes every descriptor but the standard ones, `socket`, and the device
+    /// locks taken through this object, which ends nobody's lock. What other threads have open,
+    /// their locks above all, must not stay with a child that may be stuck in a driver.
+    void keep_only_devices_in_child(int socket) const;
 
 private:
-    [[nodiscard]] Result<std::optional<FileLock>> try_allocation();
+    void keep(FileLock& lock) const;
     [[nodiscard]] std::string path(const DeviceKey& key) const;
     [[nodiscard]] Result<std::optional<LockSet>> try_all(const std::vector<DeviceKey>& keys,
                                                          std::string& busy);
 
     Config::Paths paths_;
     std::function<void()> on_acquired_;
-    std::shared_ptr<int> allocation_fd_ = std::make_shared<int>(-1);
+    std::shared_ptr<std::set<int>> device_fds_ = std::make_shared<std::set<int>>();
 };
 
 } // namespace vgpu

@@ -34,7 +34,7 @@ Result<std::vector<Candidate>> managed_parents(Host& host, const Slot& slot) {
             (slot.wanted->gpu && *slot.wanted->gpu != *gpu)) {
             continue;
         }
-        parents.push_back({*function, *gpu, true, -1});
+        parents.push_back({*function, *gpu, true, false, -1});
     }
     return parents;
 }

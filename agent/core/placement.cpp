@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -47,7 +48,12 @@ std::vector<Candidate> rank(std::vector<Candidate> candidates, const GpuLoads& l
         const auto it = loads.find(c.gpu);
         const GpuLoad load = it == loads.end() ? GpuLoad{} : it->second;
         const bool elsewhere = wish.numa_node && c.numa_node != *wish.numa_node;
-        return std::tuple(elsewhere, !load.known, load.claimed_mib, c.gpu, !c.clean);
+        const std::uint64_t fullness =
+            wish.packing == Packing::pack
+                ? std::numeric_limits<std::uint64_t>::max() - load.claimed_mib
+                : load.claimed_mib;
+        return std::tuple(c.suspect, wish.avoid.contains(c.gpu), elsewhere, !load.known, fullness,
+                          c.gpu, !c.clean);
     };
     std::stable_sort(
         candidates.begin(), candidates.end(),

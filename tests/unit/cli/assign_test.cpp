@@ -1,5 +1,6 @@
-#include "agent/cli/assign.hpp"
-#include "agent/cli/libvirt_hypervisor.hpp"
+#include "agent/assignment/assign.hpp"
+#include "agent/cli/assign_report.hpp"
+#include "agent/hypervisor/libvirt_hypervisor.hpp"
 #include "tests/unit/cli/made_up.hpp"
 
 #include <gmock/gmock.h>

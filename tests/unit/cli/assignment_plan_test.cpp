@@ -1,4 +1,4 @@
-#include "agent/cli/assignment_plan.hpp"
+#include "agent/assignment/assignment_plan.hpp"
 #include "tests/unit/cli/made_up.hpp"
 
 #include <gmock/gmock.h>

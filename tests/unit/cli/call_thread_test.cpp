@@ -1,4 +1,4 @@
-#include "agent/cli/call_thread.hpp"
+#include "agent/hypervisor/call_thread.hpp"
 
 #include <gtest/gtest.h>
 

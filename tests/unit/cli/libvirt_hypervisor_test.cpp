@@ -1,4 +1,4 @@
-#include "agent/cli/libvirt_hypervisor.hpp"
+#include "agent/hypervisor/libvirt_hypervisor.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

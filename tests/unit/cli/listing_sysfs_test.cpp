@@ -1,4 +1,4 @@
-#include "agent/cli/listing_sysfs.hpp"
+#include "agent/core/listing_sysfs.hpp"
 
 #include <gtest/gtest.h>
 

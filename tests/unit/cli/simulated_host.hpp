@@ -1,8 +1,8 @@
 #pragma once
 
-#include "agent/cli/listing_sysfs.hpp"
 #include "agent/core/host.hpp"
 #include "agent/core/inventory.hpp"
+#include "agent/core/listing_sysfs.hpp"
 #include "agent/core/posix_sysfs.hpp"
 #include "tests/support/simulator.hpp"
 

@@ -1,6 +1,6 @@
-#include "agent/cli/assignment_plan.hpp"
+#include "agent/assignment/assignment_plan.hpp"
 
-#include "agent/cli/assignment_candidates.hpp"
+#include "agent/assignment/assignment_candidates.hpp"
 #include "agent/core/profile_name.hpp"
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-namespace vgpu::cli {
+namespace vgpu {
 
 namespace {
 
@@ -90,10 +90,12 @@ std::optional<PlannedDevice> keep_present(const PlanInput& input, const VgpuRequ
 }
 
 Result<PlannedDevice> choose(const PlanInput& input, const VgpuRequest& request,
-                             const Candidates& candidates) {
+                             const Candidates& candidates, const std::set<PciAddress>& used) {
+    const PlacementWish wish{request.gpu, input.numa_node, input.packing,
+                             input.distinct_gpus ? used : std::set<PciAddress>()};
     const GpuLoads loads = expected_loads(input);
     for (const auto* group : {&candidates.unnamed, &candidates.named}) {
-        const auto ranked = rank(*group, loads, {request.gpu, std::nullopt}, input.random);
+        const auto ranked = rank(*group, loads, wish, input.random);
         if (ranked.empty()) {
             continue;
         }
@@ -107,6 +109,12 @@ Result<PlannedDevice> choose(const PlanInput& input, const VgpuRequest& request,
         return planned;
     }
     return fail(candidates.why_none);
+}
+
+void add_gpu(std::set<PciAddress>& used, const PlannedDevice& planned) {
+    if (planned.gpu) {
+        used.insert(*planned.gpu);
+    }
 }
 
 /// Devices of the domain that stay what they are.
@@ -142,6 +150,7 @@ Result<std::vector<PlannedDevice>> plan_assignments(const PlanInput& input,
                                                     const std::vector<VgpuRequest>& requests) {
     std::set<DeviceKey> taken = other_devices(input.domain, requests);
     std::vector<std::optional<PlannedDevice>> kept;
+    std::set<PciAddress> used;
     // First those that keep theirs, so that no other request of the domain is given it.
     for (const VgpuRequest& request : requests) {
         const auto found = find_candidates(input, request, present_device(input, request), taken);
@@ -151,6 +160,7 @@ Result<std::vector<PlannedDevice>> plan_assignments(const PlanInput& input,
         kept.push_back(keep_present(input, request, *found, taken));
         if (kept.back()) {
             taken.insert(kept.back()->assignment.device);
+            add_gpu(used, *kept.back());
         }
     }
     std::vector<PlannedDevice> plan;
@@ -161,14 +171,15 @@ Result<std::vector<PlannedDevice>> plan_assignments(const PlanInput& input,
         }
         VGPU_TRY_ASSIGN(const Candidates found,
                         find_candidates(input, requests[i], std::nullopt, taken));
-        auto chosen = choose(input, requests[i], found);
+        auto chosen = choose(input, requests[i], found, used);
         if (!chosen) {
             return fail(chosen.error().in(requests[i].name));
         }
         taken.insert(chosen->assignment.device);
+        add_gpu(used, *chosen);
         plan.push_back(std::move(*chosen));
     }
     return plan;
 }
 
-} // namespace vgpu::cli
+} // namespace vgpu

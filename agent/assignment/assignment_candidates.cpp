@@ -1,4 +1,4 @@
-#include "agent/cli/assignment_candidates.hpp"
+#include "agent/assignment/assignment_candidates.hpp"
 
 #include "agent/core/availability.hpp"
 #include "agent/core/profile_name.hpp"
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace vgpu::cli {
+namespace vgpu {
 
 namespace {
 
@@ -111,7 +111,8 @@ public:
         }
         const bool named =
             row.framework == FrameworkKind::vendor_vfio && named_by(input_, row.key()) != nullptr;
-        (named ? named_ : unnamed_).push_back({row.function, row.gpu, !row.dirty(), row.numa_node});
+        (named ? named_ : unnamed_)
+            .push_back({row.function, row.gpu, !row.dirty(), row.suspect, row.numa_node});
     }
 
     /// What was found, with the reason in case that is nothing.
@@ -210,4 +211,4 @@ Result<Candidates> find_candidates(const PlanInput& input, const VgpuRequest& re
     return search.result(std::move(types), obstacle);
 }
 
-} // namespace vgpu::cli
+} // namespace vgpu

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-namespace vgpu::cli {
+namespace vgpu {
 
 /// A thread for calls that may never come back. The caller waits until a deadline; a call that is
 /// not over by then is abandoned together with its thread, and every later call fails at once. What
@@ -43,4 +43,4 @@ private:
     bool lost_ = false;
 };
 
-} // namespace vgpu::cli
+} // namespace vgpu

@@ -7,9 +7,10 @@
 
 namespace vgpu {
 
-/// One log record of the hook. Goes to the journal with its fields, or to syslog when there is no
+/// One log record. Goes to the journal with its fields, or to syslog when there is no
 /// journal; never waits.
 struct LogRecord {
+    std::string_view program; ///< "virt-vgpu-hook"
     NoteLevel level = NoteLevel::info;
     std::string text;
     std::string domain_name;

@@ -1,15 +1,15 @@
 #pragma once
 
-#include "agent/cli/assignment_plan.hpp"
-#include "agent/cli/hypervisor.hpp"
+#include "agent/assignment/assignment_plan.hpp"
 #include "agent/core/inventory.hpp"
+#include "agent/hypervisor/hypervisor.hpp"
 
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace vgpu::cli {
+namespace vgpu {
 
 struct AssignWish {
     std::string domain;                 ///< name or UUID
@@ -48,8 +48,4 @@ using LookAtHost = std::function<Result<Inventory>()>;
 [[nodiscard]] Result<DomainChange> unassign(Hypervisor& hypervisor, const std::string& domain,
                                             const std::string& name);
 
-/// The report of either for people and for programs.
-[[nodiscard]] std::string change_text(const DomainChange& change);
-[[nodiscard]] std::string change_json(const DomainChange& change);
-
-} // namespace vgpu::cli
+} // namespace vgpu

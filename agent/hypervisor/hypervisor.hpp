@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace vgpu::cli {
+namespace vgpu {
 
 /// A version as libvirt counts it: 9007000 is 9.7.0.
 using Version = unsigned long;
@@ -29,6 +29,7 @@ struct DomainInfo {
     Uuid uuid;
     std::string name;
     bool active = false;
+    std::string state; ///< as `virsh domstate` says: "running", "shut off", "paused", ...
     bool persistent = true;
     bool has_saved_state = false; ///< the next start restores it, with the definition of then
     std::string xml;              ///< the persistent definition; empty without one
@@ -36,7 +37,7 @@ struct DomainInfo {
     std::string error;            ///< why its XML could not be had
 };
 
-/// What assign, unassign and doctor need of libvirt. Every call is bounded by the deadline of the
+/// What reads and definitions need of libvirt. Every call is bounded by the deadline of the
 /// connection: a daemon that does not answer is a `timeout` error, and so is every call after it.
 class Hypervisor {
 public:
@@ -56,4 +57,4 @@ public:
     [[nodiscard]] virtual Result<void> define(const std::string& xml) = 0;
 };
 
-} // namespace vgpu::cli
+} // namespace vgpu

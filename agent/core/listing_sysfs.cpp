@@ -1,8 +1,8 @@
-#include "agent/cli/listing_sysfs.hpp"
+#include "agent/core/listing_sysfs.hpp"
 
 #include <fmt/format.h>
 
-namespace vgpu::cli {
+namespace vgpu {
 
 ListingSysfs::ListingSysfs(Sysfs& inner, Deadline deadline, std::chrono::milliseconds patience)
     : inner_(inner), deadline_(deadline), patience_(patience) {}
@@ -35,4 +35,4 @@ Result<void> ListingSysfs::write(const std::string& path, std::string_view) {
     return fail(ErrorCode::denied, fmt::format("write {}: a list changes nothing", absolute(path)));
 }
 
-} // namespace vgpu::cli
+} // namespace vgpu

@@ -1,8 +1,8 @@
-#include "agent/cli/hypervisor.hpp"
+#include "agent/hypervisor/hypervisor.hpp"
 
 #include <fmt/format.h>
 
-namespace vgpu::cli {
+namespace vgpu {
 
 namespace {
 
@@ -38,4 +38,4 @@ std::optional<Error> vendor_vfio_obstacle(const HypervisorFacts& hypervisor) {
     return std::nullopt;
 }
 
-} // namespace vgpu::cli
+} // namespace vgpu

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "agent/cli/assignment_plan.hpp"
+#include "agent/assignment/assignment_plan.hpp"
 
 #include <map>
 #include <set>
 
 /// The first half of a plan: which devices could serve a request. Used by assignment_plan.cpp only.
-namespace vgpu::cli {
+namespace vgpu {
 
 struct Candidates {
     std::map<PciAddress, VgpuType> types; ///< what the profile is on each GPU that supports it
@@ -30,4 +30,4 @@ struct Candidates {
 /// True if the domain's own last or present run has the device.
 [[nodiscard]] bool is_own(const PlanInput& input, const DeviceInfo& row);
 
-} // namespace vgpu::cli
+} // namespace vgpu

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-namespace vgpu::cli {
+namespace vgpu {
 
 /// A Sysfs for looking at a whole host. A driver that does not come back from an attribute of one
 /// device costs `patience` once; after that this device alone fails, at once, and the others are
@@ -40,4 +40,4 @@ private:
     std::set<std::string> lost_; ///< the devices that have not come back
 };
 
-} // namespace vgpu::cli
+} // namespace vgpu

@@ -1,10 +1,10 @@
-#include "agent/cli/call_thread.hpp"
+#include "agent/hypervisor/call_thread.hpp"
 
 #include <condition_variable>
 #include <mutex>
 #include <utility>
 
-namespace vgpu::cli {
+namespace vgpu {
 
 /// Shared with the thread, which may outlive the object.
 struct CallThread::State {
@@ -64,4 +64,4 @@ Result<void> CallThread::run(std::function<void()> job, Deadline deadline) {
     return {};
 }
 
-} // namespace vgpu::cli
+} // namespace vgpu

@@ -1,15 +1,15 @@
 #pragma once
 
-#include "agent/cli/hypervisor.hpp"
 #include "agent/core/inventory.hpp"
 #include "agent/core/placement.hpp"
+#include "agent/hypervisor/hypervisor.hpp"
 #include "xml/domain.hpp"
 
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace vgpu::cli {
+namespace vgpu {
 
 /// A device that another domain's XML names.
 struct NamedDevice {
@@ -25,6 +25,10 @@ struct PlanInput {
     const std::vector<NamedDevice>& elsewhere; ///< named by other domains
     const xml::DomainView& domain;
     RandomBelow random = random_below;
+    Packing packing = Packing::spread;
+    std::optional<int> numa_node =
+        std::nullopt;           ///< where the domain's CPUs and memory are: preferred
+    bool distinct_gpus = false; ///< spread the domain's vGPUs over GPUs, as far as there are some
 };
 
 /// One request with the device that was chosen for it.
@@ -49,4 +53,4 @@ plan_assignments(const PlanInput& input, const std::vector<xml::VgpuRequest>& re
 /// The device a hostdev names, nullopt for kinds that are no business of ours.
 [[nodiscard]] std::optional<DeviceKey> key_of(const xml::Hostdev& hostdev);
 
-} // namespace vgpu::cli
+} // namespace vgpu

@@ -1,4 +1,4 @@
-#include "hooks/journal.hpp"
+#include "agent/journal/journal.hpp"
 
 #include "agent/core/unique_fd.hpp"
 
@@ -18,8 +18,6 @@
 namespace vgpu {
 
 namespace {
-
-constexpr const char* identifier = "virt-vgpu-hook";
 
 int priority_of(NoteLevel level) {
     switch (level) {
@@ -70,7 +68,7 @@ std::string syslog_line(const LogRecord& record) {
     std::array<char, 32> time{};
     std::strftime(time.data(), time.size(), "%b %e %H:%M:%S", &parts);
     return fmt::format("<{}>{} {}[{}]: {}", LOG_DAEMON | priority_of(record.level), time.data(),
-                       identifier, ::getpid(), record.text);
+                       record.program, ::getpid(), record.text);
 }
 
 } // namespace
@@ -79,7 +77,7 @@ std::string journal_datagram(const LogRecord& record) {
     std::string datagram;
     add(datagram, "MESSAGE", record.text);
     add(datagram, "PRIORITY", fmt::format("{}", priority_of(record.level)));
-    add(datagram, "SYSLOG_IDENTIFIER", identifier);
+    add(datagram, "SYSLOG_IDENTIFIER", record.program);
     add(datagram, "VIRT_VGPU_OPERATION", record.operation);
     add(datagram, "VIRT_VGPU_DOMAIN", record.domain_name);
     add(datagram, "VIRT_VGPU_DOMAIN_UUID", record.domain_uuid);
