@@ -24,9 +24,22 @@ std::string trimmed(const std::string& text) {
                               : text.substr(begin, text.find_last_not_of(space) - begin + 1);
 }
 
+/// Text as it must stand between tags. Quotes stay, of which JSON is full.
+std::string escaped_text(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '"' || c == '\'') {
+            out += c;
+        } else {
+            out += escaped({&c, 1});
+        }
+    }
+    return out;
+}
+
 std::string block_of(const std::string& request) {
     return fmt::format("<vgpu:instance xmlns:vgpu=\"{}\">{}</vgpu:instance>", instance_namespace,
-                       escaped(request));
+                       escaped_text(request));
 }
 
 } // namespace
