@@ -158,6 +158,21 @@ Result<std::string> instance_xml(const InstanceRequest& request, const Uuid& uui
     return document.text();
 }
 
+Result<Assignment> assignment_of(const InstanceRequest& request, std::size_t index,
+                                 const DeviceKey& device) {
+    const InstanceGpu& gpu = request.gpus.at(index);
+    if (gpu.display && !device.is_mdev()) {
+        return fail(ErrorCode::unsupported,
+                    fmt::format("vGPU {} asks for a display, which only an mdev has: {} is a "
+                                "virtual function; ask without display, and use a remote desktop "
+                                "of the guest",
+                                gpu.name, device.device()));
+    }
+    const auto first = std::ranges::find(request.gpus, true, &InstanceGpu::display);
+    const bool is_first = first == request.gpus.begin() + static_cast<std::ptrdiff_t>(index);
+    return Assignment{gpu, device, gpu.display, is_first};
+}
+
 Result<std::string> with_devices(std::string_view xml, const InstanceRequest& request,
                                  const std::vector<DeviceKey>& devices) {
     if (devices.size() != request.gpus.size()) {

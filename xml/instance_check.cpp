@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <string_view>
 
@@ -235,21 +234,6 @@ Result<void> check_instance_request(const InstanceRequest& request) {
     std::set<std::uint32_t> boot;
     VGPU_TRY(check_disks(request, boot));
     return check_networks(request, boot);
-}
-
-Result<Assignment> assignment_of(const InstanceRequest& request, std::size_t index,
-                                 const DeviceKey& device) {
-    const InstanceGpu& gpu = request.gpus.at(index);
-    if (gpu.display && !device.is_mdev()) {
-        return fail(ErrorCode::unsupported,
-                    fmt::format("vGPU {} asks for a display, which only an mdev has: {} is a "
-                                "virtual function; ask without display, and use a remote desktop "
-                                "of the guest",
-                                gpu.name, device.device()));
-    }
-    const auto first = std::ranges::find(request.gpus, true, &InstanceGpu::display);
-    const bool is_first = first == request.gpus.begin() + static_cast<std::ptrdiff_t>(index);
-    return Assignment{gpu, device, gpu.display, is_first};
 }
 
 } // namespace vgpu::xml
