@@ -66,6 +66,24 @@ bool is_character_device(const xmlNode* device) {
     return false;
 }
 
+bool is_word_character(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/// True if the last part of the path has the name as a word: "vm1-serial.log" is of vm1, and
+/// "vm12.log" is not.
+bool is_file_of(std::string_view path, std::string_view name) {
+    path.remove_prefix(path.rfind('/') + 1);
+    for (auto at = path.find(name); at != path.npos; at = path.find(name, at + 1)) {
+        const auto end = at + name.size();
+        if ((at == 0 || !is_word_character(path[at - 1])) &&
+            (end == path.size() || !is_word_character(path[end]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /// A pseudo terminal is another one at each start; a socket of libvirt's own has the domain's name.
 void fork_character_device(Editor& editor, const xmlNode* device, const std::string& old_name) {
     const std::string type = attribute(device, "type").value_or("");
@@ -75,11 +93,13 @@ void fork_character_device(Editor& editor, const xmlNode* device, const std::str
     if (type == "pty") {
         drop_attribute(editor, device, "tty");
     }
-    if (source != nullptr && (type == "pty" || (type == "unix" && is_automatic_path(path)))) {
+    // Only a channel may lack its socket.
+    const bool automatic = type == "unix" && is_plain(device, "channel") && is_automatic_path(path);
+    if (source != nullptr && (type == "pty" || automatic)) {
         editor.elements.remove(source);
     }
     const xmlNode* log = child(device, "log");
-    if (log != nullptr && contains(attribute(log, "file").value_or(""), old_name)) {
+    if (log != nullptr && is_file_of(attribute(log, "file").value_or(""), old_name)) {
         editor.elements.remove(log);
     }
 }
