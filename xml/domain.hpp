@@ -83,6 +83,9 @@ struct Assignment {
     /// mdev only: display='on'. False leaves the display= of an mdev hostdev that is there as it
     /// is.
     bool display = false;
+    /// With `display` only: ramfb='on', a framebuffer for firmware and boot loader. libvirt allows
+    /// one in a domain. False leaves it as it is.
+    bool ramfb = false;
 };
 
 /// `xml` with the assignment added or replaced: its metadata device (and the metadata element, with
@@ -93,7 +96,8 @@ struct Assignment {
 /// for an mdev). A new one has no guest address: a fixed one would be copied with the domain. The
 /// result was read back and says what was asked for. Does not block. Errors: as read_domain();
 /// invalid also for a request that read_domain() would refuse and for an alias that another kind of
-/// device has; conflict when a hostdev that belongs to no request already names the device.
+/// device has; unsupported for a display on a PCI function, on which libvirt takes none
+/// before 10.3; conflict when a hostdev that belongs to no request already names the device.
 [[nodiscard]] Result<std::string> with_assignment(std::string_view xml,
                                                   const Assignment& assignment);
 

@@ -3,6 +3,7 @@
 #include "xml/domain.hpp"
 #include "xml/text_edits.hpp"
 
+#include <string>
 #include <string_view>
 
 /// The steps of an edit, inside xml/ only.
@@ -15,6 +16,8 @@ struct Editor {
     ElementEdit elements;
 };
 
+/// Appends an element, as text, to <metadata>, which is made where it is missing.
+void add_to_metadata(Editor& editor, const std::string& block);
 /// Adds the request to the metadata, or changes the request of that name, and makes the metadata
 /// this domain's.
 void put_request(Editor& editor, const DomainView& view, const VgpuRequest& request);

@@ -24,7 +24,7 @@ std::string source_address(const DeviceKey& device) {
 /// collide.
 std::string hostdev_element(const Assignment& assignment) {
     const bool mdev = assignment.device.is_mdev();
-    return fmt::format("<hostdev mode='subsystem' type='{}' managed='no'{}{}>\n"
+    return fmt::format("<hostdev mode='subsystem' type='{}' managed='no'{}{}{}>\n"
                        "{}"
                        "  <source>\n"
                        "    {}\n"
@@ -32,7 +32,8 @@ std::string hostdev_element(const Assignment& assignment) {
                        "  <alias name='{}'/>\n"
                        "</hostdev>",
                        mdev ? "mdev" : "pci", mdev ? " model='vfio-pci'" : "",
-                       mdev && assignment.display ? " display='on'" : "",
+                       assignment.display ? " display='on'" : "",
+                       assignment.display && assignment.ramfb ? " ramfb='on'" : "",
                        mdev ? "" : "  <driver name='vfio'/>\n", source_address(assignment.device),
                        alias_for(assignment.request.name));
 }
@@ -137,6 +138,9 @@ void point_hostdev(Editor& editor, const xmlNode* hostdev, const Assignment& ass
     tag.set("model", "vfio-pci");
     if (assignment.display) {
         tag.set("display", "on");
+        if (assignment.ramfb) {
+            tag.set("ramfb", "on");
+        }
     }
 }
 
@@ -144,6 +148,12 @@ void point_hostdev(Editor& editor, const xmlNode* hostdev, const Assignment& ass
 
 Result<void> put_hostdev(Editor& editor, const Assignment& assignment) {
     const std::string alias = alias_for(assignment.request.name);
+    if (assignment.display && !assignment.device.is_mdev()) {
+        return fail(ErrorCode::unsupported,
+                    fmt::format("vGPU {} cannot have a display: {} is a PCI function, and only a "
+                                "mediated device has one",
+                                assignment.request.name, assignment.device.device()));
+    }
     const Found found = find_alias(editor.domain, alias);
     if (found.element != nullptr && !is_vfio(found.element)) {
         return fail(ErrorCode::invalid,

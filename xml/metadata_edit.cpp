@@ -79,16 +79,19 @@ bool is_blank(const xmlNode* node) {
 
 } // namespace
 
+void add_to_metadata(Editor& editor, const std::string& block) {
+    if (const xmlNode* metadata = child(editor.domain, "metadata")) {
+        editor.elements.append_child(metadata, block);
+    } else {
+        editor.elements.insert_after(before_metadata(editor.domain),
+                                     "<metadata>\n" + indented(block) + "\n</metadata>");
+    }
+}
+
 void put_request(Editor& editor, const DomainView& view, const VgpuRequest& request) {
     xmlNode* devices = metadata_devices(editor.domain);
     if (devices == nullptr) {
-        const std::string block = devices_element(view.uuid, request);
-        if (const xmlNode* metadata = child(editor.domain, "metadata")) {
-            editor.elements.append_child(metadata, block);
-        } else {
-            editor.elements.insert_after(before_metadata(editor.domain),
-                                         "<metadata>\n" + indented(block) + "\n</metadata>");
-        }
+        add_to_metadata(editor, devices_element(view.uuid, request));
         return;
     }
     if (view.request_domain != view.uuid) {
