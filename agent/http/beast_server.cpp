@@ -5,6 +5,9 @@
 #include "agent/http/target.hpp"
 #include "agent/http/text.hpp"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -13,10 +16,6 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
-
-#include <algorithm>
-#include <array>
-#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -60,7 +59,7 @@ private:
 /// What of a refused request is told, counted and done.
 struct Refusal {
     Problem problem;
-    std::uint64_t Counters::*counter = nullptr;
+    std::uint64_t Counters::* counter = nullptr;
 };
 
 Refusal malformed(std::string detail) {
@@ -83,8 +82,7 @@ bool ends_silently(error_code error) {
 class ClientConnection : public Connection, public std::enable_shared_from_this<ClientConnection> {
 public:
     ClientConnection(std::shared_ptr<ServerState> state, UniqueFd fd, Peer peer)
-        : state_(std::move(state)), socket_(state_->context), timer_(state_->context),
-          peer_(peer) {
+        : state_(std::move(state)), socket_(state_->context), timer_(state_->context), peer_(peer) {
         error_code error;
         socket_.assign(net::local::stream_protocol(), fd.get(), error);
         if (!error) {
@@ -289,10 +287,9 @@ void ClientConnection::read_request() {
     auto& parser = reading_->parser.emplace();
     parser.header_limit(static_cast<std::uint32_t>(state_->limits.header));
     parser.body_limit(state_->limits.body);
-    beast::http::async_read_header(socket_, reading_->buffer, parser,
-                                   [self = shared_from_this()](error_code error, std::size_t) {
-                                       self->header_read(error);
-                                   });
+    beast::http::async_read_header(
+        socket_, reading_->buffer, parser,
+        [self = shared_from_this()](error_code error, std::size_t) { self->header_read(error); });
 }
 
 void ClientConnection::header_read(error_code error) {
@@ -300,8 +297,8 @@ void ClientConnection::header_read(error_code error) {
         return;
     }
     const auto& message = reading_->parser->get();
-    exchange_->method = printable({message.method_string().data(), message.method_string().size()},
-                                  20);
+    exchange_->method =
+        printable({message.method_string().data(), message.method_string().size()}, 20);
     exchange_->target = printable({message.target().data(), message.target().size()});
     if (error && !timed_out_ && ends_silently(error)) {
         exchange_.reset();
@@ -358,10 +355,9 @@ void ClientConnection::body_read(error_code error) {
         dispatch();
         return;
     }
-    beast::http::async_read(socket_, reading_->buffer, *reading_->parser,
-                            [self = shared_from_this()](error_code result, std::size_t) {
-                                self->body_read(result);
-                            });
+    beast::http::async_read(
+        socket_, reading_->buffer, *reading_->parser,
+        [self = shared_from_this()](error_code result, std::size_t) { self->body_read(result); });
 }
 
 /// What Beast's parser leaves to its user.
@@ -380,7 +376,8 @@ std::optional<Refusal> ClientConnection::check_header() {
     }
     // A body that is framed in a way not known here would be read as the next request.
     const auto encoding = message[field::transfer_encoding];
-    if (message.count(field::transfer_encoding) > 1 || (exchange_->minor_version == 0 && !encoding.empty()) ||
+    if (message.count(field::transfer_encoding) > 1 ||
+        (exchange_->minor_version == 0 && !encoding.empty()) ||
         (!encoding.empty() && !beast::iequals(encoding, "chunked"))) {
         return Refusal{protocol_problem(501, "unsupported_encoding",
                                         "of transfer encodings only 'chunked' is known"),
@@ -397,8 +394,7 @@ std::optional<Refusal> ClientConnection::check_header() {
 
 std::optional<Refusal> ClientConnection::reserve_body() {
     const auto length = reading_->parser->content_length();
-    const std::size_t bytes =
-        length ? static_cast<std::size_t>(*length) : state_->limits.body;
+    const std::size_t bytes = length ? static_cast<std::size_t>(*length) : state_->limits.body;
     if (state_->counters.body_bytes + bytes > state_->limits.bodies) {
         return over_limit(503, "too_many_bodies",
                           "virt-vgpud reads as many request bodies as it may; try again later");
@@ -431,8 +427,7 @@ Refusal ClientConnection::refusal_of(error_code error) const {
                               " bytes");
     }
     if (error == HttpError::bad_version) {
-        return {protocol_problem(505, "unknown_version", "this is an HTTP/1.1 server"),
-                &Counters::requests_malformed};
+        return malformed("the first line of the request does not end in 'HTTP/1.1' and CR LF");
     }
     return malformed("the request is no HTTP: " + error.message());
 }
@@ -470,8 +465,8 @@ void ClientConnection::dispatch() {
     disarm();
     free_reading();
     ++state_->counters.requests_waiting;
-    exchange_->channel = std::make_shared<Channel>(state_->mailbox, weak_from_this(),
-                                                   ++exchange_number_);
+    exchange_->channel =
+        std::make_shared<Channel>(state_->mailbox, weak_from_this(), ++exchange_number_);
     watch_for_hang_up();
     Reply reply(exchange_->channel);
     try {
@@ -550,18 +545,17 @@ void ClientConnection::written() {
 
 void ClientConnection::linger(std::size_t left) {
     out_body_.resize(4096);
-    socket_.async_read_some(
-        net::buffer(out_body_),
-        [self = shared_from_this(), left](error_code error, std::size_t count) {
-            if (self->phase_ != Phase::lingering) {
-                return;
-            }
-            if (error || count >= left || self->state_->stopping) {
-                self->close();
-                return;
-            }
-            self->linger(left - count);
-        });
+    socket_.async_read_some(net::buffer(out_body_),
+                            [self = shared_from_this(), left](error_code error, std::size_t count) {
+                                if (self->phase_ != Phase::lingering) {
+                                    return;
+                                }
+                                if (error || count >= left || self->state_->stopping) {
+                                    self->close();
+                                    return;
+                                }
+                                self->linger(left - count);
+                            });
 }
 
 /// Gives back what the request at hand holds, counts it and has it logged; nothing without one.
@@ -588,10 +582,10 @@ void ClientConnection::end_exchange(int status) {
                                      counters.requests_by_class.size()];
     }
     if (state_->log) {
-        state_->log({exchange->method, exchange->target, status,
-                     std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() -
-                                                                           exchange->start),
-                     peer_});
+        state_->log(
+            {exchange->method, exchange->target, status,
+             std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - exchange->start),
+             peer_});
     }
 }
 
@@ -681,13 +675,13 @@ void ClientConnection::write_stream(std::string text) {
     out_body_ = text.empty() ? std::string("0\r\n\r\n") : is_chunked() ? chunk(text) : text;
     arm(state_->limits.write);
     const std::array<net::const_buffer, 2> buffers{net::buffer(out_head_), net::buffer(out_body_)};
-    net::async_write(socket_, buffers,
-                     [self = shared_from_this(), last = text.empty()](error_code error,
-                                                                      std::size_t) {
-                         if (self->phase_ == Phase::streaming) {
-                             error || last ? self->close() : self->stream_written();
-                         }
-                     });
+    net::async_write(
+        socket_, buffers,
+        [self = shared_from_this(), last = text.empty()](error_code error, std::size_t) {
+            if (self->phase_ == Phase::streaming) {
+                error || last ? self->close() : self->stream_written();
+            }
+        });
 }
 
 void ClientConnection::stream_written() {

@@ -95,8 +95,8 @@ Result<StreamEnd> Client::events(const EventRequest& request, Deadline head,
             // Without a proper end the daemon was killed or dropped us: the same to the caller.
             return reader.has_head() && reader.response.status < 400
                        ? Result<StreamEnd>(StreamEnd::closed)
-                       : Result<StreamEnd>(fail(ErrorCode::io,
-                                                "virt-vgpud closed the connection unanswered"));
+                       : Result<StreamEnd>(
+                             fail(ErrorCode::io, "virt-vgpud closed the connection unanswered"));
         }
         VGPU_TRY(reader.feed(*bytes));
         if (!reader.has_head()) {
@@ -106,7 +106,8 @@ Result<StreamEnd> Client::events(const EventRequest& request, Deadline head,
             VGPU_TRY(read_all(socket, reader, head));
             return fail(failure_of(reader.response));
         }
-        if (!header_value(reader.response.headers, "Content-Type").starts_with("text/event-stream")) {
+        if (!header_value(reader.response.headers, "Content-Type")
+                 .starts_with("text/event-stream")) {
             return fail(ErrorCode::io, "virt-vgpud answered something else than events to " +
                                            printable(request.target, 100));
         }

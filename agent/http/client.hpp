@@ -57,9 +57,9 @@ public:
     /// Calls `each` with every event until it returns false, the stream ends or is cancelled.
     /// `head` is for the answer to begin; then `silence` is how long nothing at all may come (the
     /// server sends comments): `timeout` after it.
-    [[nodiscard]] Result<StreamEnd> events(const EventRequest& request, Deadline head,
-                                           std::chrono::milliseconds silence,
-                                           const std::function<bool(const ReceivedEvent&)>& each) const;
+    [[nodiscard]] Result<StreamEnd>
+    events(const EventRequest& request, Deadline head, std::chrono::milliseconds silence,
+           const std::function<bool(const ReceivedEvent&)>& each) const;
 
 private:
     std::string path_;

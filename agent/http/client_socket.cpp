@@ -21,7 +21,7 @@ namespace {
 
 /// The name of the group that may use the socket; empty if it cannot be found out.
 std::string group_of(const std::string& path) {
-    struct stat found {};
+    struct stat found{};
     std::vector<char> buffer(std::size_t{64} << 10U);
     group entry{};
     group* result = nullptr;
@@ -48,7 +48,8 @@ Error connect_error(int number, const std::string& path) {
                               : "run this as root or as a member of group '" + group + "'");
     }
     case EAGAIN:
-        return Error(ErrorCode::timeout, "virt-vgpud does not accept connections on " + path, number)
+        return Error(ErrorCode::timeout, "virt-vgpud does not accept connections on " + path,
+                     number)
             .hint("look at `journalctl -u virt-vgpud`");
     default:
         return error;
@@ -70,8 +71,8 @@ Result<ClientSocket> ClientSocket::connect(const std::string& path, Deadline dea
     }
     // A full queue makes a non-blocking connect() fail at once and poll() never tells when there
     // is room: let the kernel wait, for which the send timeout counts. Zero would mean for ever.
-    const auto wait = std::max<std::chrono::microseconds>(deadline.remaining(),
-                                                          std::chrono::milliseconds(1));
+    const auto wait =
+        std::max<std::chrono::microseconds>(deadline.remaining(), std::chrono::milliseconds(1));
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wait);
     timeval timeout{};
     timeout.tv_sec = seconds.count();
@@ -95,8 +96,8 @@ Result<ClientSocket> ClientSocket::connect(const std::string& path, Deadline dea
 Result<bool> ClientSocket::wait(short events, Deadline deadline, int cancel_fd) {
     while (true) {
         std::array<pollfd, 2> fds{{{fd_.get(), events, 0}, {cancel_fd, POLLIN, 0}}};
-        const auto left = std::min<std::int64_t>(deadline.remaining().count(),
-                                                 std::numeric_limits<int>::max());
+        const auto left =
+            std::min<std::int64_t>(deadline.remaining().count(), std::numeric_limits<int>::max());
         const int ready = ::poll(fds.data(), fds.size(), static_cast<int>(left));
         if (ready < 0 && errno != EINTR) {
             return fail(Error::system(errno, "wait for", "virt-vgpud"));
@@ -126,8 +127,8 @@ Result<void> ClientSocket::send(std::string_view bytes, Deadline deadline) {
     return {};
 }
 
-Result<std::optional<std::string_view>> ClientSocket::receive(std::string& buffer, Deadline deadline,
-                                                              int cancel_fd) {
+Result<std::optional<std::string_view>> ClientSocket::receive(std::string& buffer,
+                                                              Deadline deadline, int cancel_fd) {
     buffer.resize(std::size_t{64} << 10U);
     while (true) {
         VGPU_TRY_ASSIGN(const bool ours, wait(POLLIN, deadline, cancel_fd));

@@ -22,9 +22,8 @@ public:
 
     /// The next bytes into `buffer`; an empty view at the end of the stream; nothing if `cancel_fd`
     /// became readable first.
-    [[nodiscard]] Result<std::optional<std::string_view>> receive(std::string& buffer,
-                                                                  Deadline deadline,
-                                                                  int cancel_fd = -1);
+    [[nodiscard]] Result<std::optional<std::string_view>>
+    receive(std::string& buffer, Deadline deadline, int cancel_fd = -1);
 
 private:
     explicit ClientSocket(UniqueFd fd) : fd_(std::move(fd)) {}

@@ -83,8 +83,8 @@ EventStream::Start EventStream::resume(std::string_view last_event_id) const {
     std::uint64_t seen = 0;
     const char* const last = last_event_id.data() + last_event_id.size();
     const auto [end, error] = std::from_chars(last_event_id.data(), last, seen);
-    const bool known = error == std::errc() && end == last && seen < end_ &&
-                       seen + 1 >= end_ - entries_.size();
+    const bool known =
+        error == std::errc() && end == last && seen < end_ && seen + 1 >= end_ - entries_.size();
     return known ? Start{seen + 1, false} : Start{end_, true};
 }
 

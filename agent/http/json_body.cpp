@@ -76,12 +76,11 @@ tl::expected<nlohmann::json, Problem> parse_json_body(const Request& request) {
     const std::string type = request.header("Content-Type");
     if (!equal_ignoring_case(trim(std::string_view(type).substr(0, type.find(';'))),
                              "application/json")) {
-        return tl::make_unexpected(
-            protocol_problem(415, "unsupported_media_type",
-                             type.empty() ? "the body needs the header 'Content-Type: "
-                                            "application/json'"
-                                          : "the body must be application/json, not '" +
-                                                printable(type, 80) + "'"));
+        return tl::make_unexpected(protocol_problem(
+            415, "unsupported_media_type",
+            type.empty() ? "the body needs the header 'Content-Type: "
+                           "application/json'"
+                         : "the body must be application/json, not '" + printable(type, 80) + "'"));
     }
     auto value = parse_json(request.body);
     if (!value) {

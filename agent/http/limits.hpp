@@ -33,8 +33,8 @@ struct Limits {
 struct Counters {
     std::uint64_t connections = 0;
     std::uint64_t connections_open = 0;
-    std::uint64_t connections_refused = 0; ///< over Limits::connections
-    std::uint64_t accept_errors = 0;       ///< such as no file descriptors left
+    std::uint64_t connections_refused = 0;            ///< over Limits::connections
+    std::uint64_t accept_errors = 0;                  ///< such as no file descriptors left
     std::array<std::uint64_t, 6> requests_by_class{}; ///< [2]: answers 200 to 299, and so on
     std::uint64_t requests_waiting = 0;
     std::uint64_t requests_refused = 0;   ///< over any other limit: 413, 414, 431, 503

@@ -51,7 +51,7 @@ Result<gid_t> find_group(const std::string& name) {
 
 /// Fine if nothing is there, or the socket of somebody who is gone.
 Result<void> require_free(const std::string& path, const sockaddr_un& address) {
-    struct stat found {};
+    struct stat found{};
     if (::lstat(path.c_str(), &found) != 0) {
         return errno == ENOENT ? Result<void>()
                                : Result<void>(fail(Error::system(errno, "look at", path)));
@@ -124,7 +124,7 @@ Result<Listener> Listener::create(const SocketFile& file) {
     VGPU_TRY_ASSIGN(UniqueFd fd, new_socket());
     const std::string temporary = file.path + ".new";
     const auto bound = bind_file(fd.get(), temporary, file.mode, gid);
-    struct stat made {};
+    struct stat made{};
     if (!bound) {
         ::unlink(temporary.c_str());
         return fail(bound.error());
@@ -159,7 +159,7 @@ Result<Listener> Listener::adopt(int fd) {
 }
 
 Listener::~Listener() {
-    struct stat found {};
+    struct stat found{};
     if (!fd_ || path_.empty() || ::lstat(path_.c_str(), &found) != 0) {
         return;
     }

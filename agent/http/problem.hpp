@@ -15,11 +15,11 @@ struct Problem {
     int status = 500;
     /// The last part of the type "urn:virt-vgpu:problem:NAME": what programs decide on.
     std::string name;
-    std::string title;                 ///< the same for all problems of that name
-    std::string detail;                ///< this case: what happened and what to do
-    std::optional<std::string> device; ///< PCI address or mdev UUID
-    std::optional<std::string> domain; ///< name or UUID
-    std::optional<std::string> holder; ///< who has the device: a domain's UUID
+    std::string title;                               ///< the same for all problems of that name
+    std::string detail;                              ///< this case: what happened and what to do
+    std::optional<std::string> device;               ///< PCI address or mdev UUID
+    std::optional<std::string> domain;               ///< name or UUID
+    std::optional<std::string> holder;               ///< who has the device: a domain's UUID
     std::optional<std::chrono::seconds> retry_after; ///< sent as the header field
 };
 

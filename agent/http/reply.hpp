@@ -30,7 +30,8 @@ public:
 
 /// The duty to answer one request. It may be carried to any thread and be called there once, also
 /// after the client or the server is gone: then nothing happens. Dropped without a call it answers
-/// 500, so no path forgets a client. (A std::function wants copies: put it into a shared_ptr there.)
+/// 500, so no path forgets a client. (A std::function wants copies: put it into a shared_ptr
+/// there.)
 class Reply {
 public:
     explicit Reply(std::shared_ptr<ReplyChannel> channel) : channel_(std::move(channel)) {}

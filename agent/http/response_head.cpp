@@ -64,12 +64,12 @@ std::string_view reason_phrase(int status) {
             return phrase;
         }
     }
-    return status == 505 ? "HTTP Version Not Supported" : "Unknown";
+    return "Unknown";
 }
 
 std::string response_head(const Response& response, Framing framing) {
-    std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status,
-                                   reason_phrase(response.status));
+    std::string head =
+        fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason_phrase(response.status));
     if (!response.content_type.empty()) {
         add(head, "Content-Type", response.content_type);
     }

@@ -86,9 +86,9 @@ void Router::operator()(Request request, Reply reply) const {
         return;
     }
     if (found == nullptr) {
-        auto response = to_response(protocol_problem(
-            405, "method_not_allowed", path + " takes " + join(allowed) + ", not " +
-                                           printable(request.method, 20)));
+        auto response = to_response(protocol_problem(405, "method_not_allowed",
+                                                     path + " takes " + join(allowed) + ", not " +
+                                                         printable(request.method, 20)));
         response.headers.emplace_back("Allow", join(allowed));
         reply(std::move(response));
         return;

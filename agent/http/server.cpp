@@ -4,14 +4,13 @@
 #include "agent/http/response_head.hpp"
 #include "agent/http/server_state.hpp"
 
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-
-#include <sys/socket.h>
-
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -147,8 +146,7 @@ private:
 
     void accept_all() {
         for (int i = 0; i < accept_burst; ++i) {
-            UniqueFd fd(
-                ::accept4(listener_->fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+            UniqueFd fd(::accept4(listener_->fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
             if (fd) {
                 pause_ = first_pause;
                 admit(std::move(fd));
@@ -197,9 +195,15 @@ private:
 
 Server::Server(Loop& loop, Listener listener, Limits limits, Handler handler, AccessLog log) {
     auto& context = loop.context();
-    auto state = std::make_shared<ServerState>(ServerState{
-        context, std::make_shared<Mailbox>(context), limits, std::move(handler), std::move(log), {},
-        false, {}, {}});
+    auto state = std::make_shared<ServerState>(ServerState{context,
+                                                           std::make_shared<Mailbox>(context),
+                                                           limits,
+                                                           std::move(handler),
+                                                           std::move(log),
+                                                           {},
+                                                           false,
+                                                           {},
+                                                           {}});
     impl_ = std::make_shared<Impl>(context, std::move(listener), std::move(state));
     impl_->start();
 }

@@ -21,7 +21,8 @@ Result<std::string> decode(std::string_view text, bool plus_is_space) {
         const auto [end, error] =
             std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
         if (error != std::errc() || digits.size() != 2 || end != digits.data() + 2) {
-            return fail(ErrorCode::invalid, "a '%' in the target is not followed by two hex digits");
+            return fail(ErrorCode::invalid,
+                        "a '%' in the target is not followed by two hex digits");
         }
         out += static_cast<char>(value);
         i += 2;
@@ -58,9 +59,8 @@ Result<void> add_segment(Target& target, std::string_view part) {
 Result<void> add_pair(Target& target, std::string_view part) {
     const auto equals = part.find('=');
     VGPU_TRY_ASSIGN(std::string key, decode(part.substr(0, equals), true));
-    VGPU_TRY_ASSIGN(
-        std::string value,
-        decode(equals == std::string_view::npos ? "" : part.substr(equals + 1), true));
+    VGPU_TRY_ASSIGN(std::string value,
+                    decode(equals == std::string_view::npos ? "" : part.substr(equals + 1), true));
     if (!target.query.emplace(key, std::move(value)).second) {
         return fail(ErrorCode::invalid,
                     "the query names '" + printable(key, 80) + "' twice; give it once");
