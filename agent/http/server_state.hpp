@@ -57,7 +57,7 @@ struct ServerState {
     void remove(const std::shared_ptr<Connection>& connection);
 };
 
-/// Implemented with Beast, which is compiled in that one source.
+/// Takes over an accepted, non-blocking socket; nothing happens before start().
 std::shared_ptr<Connection> make_connection(std::shared_ptr<ServerState> state, UniqueFd fd,
                                             Peer peer);
 
