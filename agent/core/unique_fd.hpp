@@ -25,6 +25,8 @@ public:
 
     [[nodiscard]] int get() const { return fd_; }
     explicit operator bool() const { return fd_ >= 0; }
+    /// Gives the descriptor away, for an owner of another kind.
+    [[nodiscard]] int release() { return std::exchange(fd_, -1); }
     void reset() {
         if (fd_ >= 0) {
             ::close(fd_);

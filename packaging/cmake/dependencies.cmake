@@ -6,6 +6,7 @@ find_package(tl-expected REQUIRED)
 find_package(LibXml2 REQUIRED)
 pkg_check_modules(LIBXML2_PC REQUIRED libxml-2.0)
 find_package(CLI11 REQUIRED)
+find_package(Boost 1.74 REQUIRED)  # headers only
 pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
 pkg_check_modules(LIBVIRT REQUIRED IMPORTED_TARGET libvirt)
 if(VGPU_BUILD_TESTS)
