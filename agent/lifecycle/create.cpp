@@ -62,12 +62,16 @@ Result<std::optional<DomainInfo>> existing(DomainControl& hypervisor,
 
 } // namespace
 
-Result<InstanceState> Lifecycle::create(const xml::InstanceRequest& request, Deadline deadline) {
+Result<InstanceState> Lifecycle::create(const xml::InstanceRequest& request, Deadline deadline,
+                                        bool* fresh) {
     VGPU_TRY(xml::check_instance_request(request));
     VGPU_TRY_ASSIGN(const auto operation, Operation::open(*this, deadline));
     VGPU_TRY(operation->lock(request.name));
     VGPU_TRY_ASSIGN(auto there, existing(operation->hypervisor(), request));
     const bool made_now = !there;
+    if (fresh != nullptr) {
+        *fresh = made_now;
+    }
     if (there) {
         VGPU_TRY(is_the_same(*there, request));
     }

@@ -43,9 +43,10 @@ public:
 
     /// Defines the domain of the request on devices that are free now, and starts it if the request
     /// says so. If that first start fails the definition goes again. The same request again answers
-    /// with what is there. Error: conflict if the name or UUID is another domain's.
+    /// with what is there. `fresh`, if given, says whether the domain was made by this call. Error:
+    /// conflict if the name or UUID is another domain's.
     [[nodiscard]] Result<InstanceState> create(const xml::InstanceRequest& request,
-                                               Deadline deadline);
+                                               Deadline deadline, bool* fresh = nullptr);
     /// Starts the domain; first ends its stale claims and points it at devices that are free. A
     /// running one is left as it is. Error: also when libvirt started it without calling the hook.
     [[nodiscard]] Result<InstanceState> start(const std::string& id, Deadline deadline);

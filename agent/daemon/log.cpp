@@ -1,0 +1,51 @@
+#include "agent/daemon/log.hpp"
+
+#include "agent/journal/journal.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace vgpu {
+
+std::string_view to_string(NoteLevel level) {
+    switch (level) {
+    case NoteLevel::error:
+        return "error";
+    case NoteLevel::warning:
+        return "warning";
+    case NoteLevel::info:
+        break;
+    }
+    return "info";
+}
+
+Log::Log(std::function<void(const Record&)> also)
+    : also_(std::move(also)), to_journal_(std::getenv("JOURNAL_STREAM") != nullptr) {}
+
+void Log::write(const Record& record) const {
+    if (to_journal_) {
+        log({"virt-vgpud", record.level, record.text, record.domain_name, record.domain_uuid,
+             record.device, "daemon"});
+    } else {
+        const std::string line = fmt::format("virt-vgpud: {}{}\n",
+                                             record.level == NoteLevel::info
+                                                 ? ""
+                                                 : fmt::format("{}: ", to_string(record.level)),
+                                             printable(record.text, 2000));
+        std::fputs(line.c_str(), stderr);
+    }
+    if (also_) {
+        also_(record);
+    }
+}
+
+Notes Log::notes() const {
+    return [this](NoteLevel level, const std::string& text, const DeviceKey& device) {
+        write({level, text, device.device(), "", ""});
+    };
+}
+
+} // namespace vgpu

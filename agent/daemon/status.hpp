@@ -1,0 +1,47 @@
+#pragma once
+
+#include "agent/reconcile/report.hpp"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+namespace vgpu {
+
+/// What the daemon knows of itself, for readyz, host and metrics. May be used from any thread.
+class Status {
+public:
+    struct View {
+        bool libvirt_up = false;
+        std::string libvirt_trouble = "not connected yet";
+        std::uint64_t libvirt_connects = 0;
+        std::uint64_t libvirt_events = 0;
+        std::uint64_t passes = 0;
+        std::uint64_t failed_passes = 0; ///< that could not even look at the host
+        std::array<std::uint64_t, all_stages.size()> actions{};
+        std::array<std::uint64_t, all_stages.size()> failures{};
+        std::chrono::milliseconds last_pass{};
+        std::int64_t last_pass_ended = 0; ///< seconds since 1970; 0: none has
+        std::string last_pass_error;
+    };
+
+    [[nodiscard]] View view() const {
+        const std::lock_guard lock(mutex_);
+        return view_;
+    }
+    /// `change` gets the view to change.
+    template <typename Change>
+    void update(Change change) {
+        const std::lock_guard lock(mutex_);
+        change(view_);
+    }
+
+private:
+    mutable std::mutex mutex_;
+    View view_;
+};
+
+} // namespace vgpu
