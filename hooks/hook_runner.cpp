@@ -3,6 +3,7 @@
 #include "agent/core/adoption.hpp"
 #include "agent/core/bounded_sysfs.hpp"
 #include "agent/core/device_release.hpp"
+#include "agent/core/hook_counters.hpp"
 #include "agent/core/posix_sysfs.hpp"
 #include "agent/core/prepare.hpp"
 #include "agent/core/topology.hpp"
@@ -319,6 +320,7 @@ void log_failure(const Invocation& invocation, const Error& error) {
 
 Result<void> run_privileged(const Invocation& invocation, const DomainView& domain,
                             const OrphanCheck& orphan) {
+    const auto began = std::chrono::steady_clock::now();
     auto around = surroundings();
     if (!around) {
         if (domain.requests.empty()) {
@@ -335,7 +337,11 @@ Result<void> run_privileged(const Invocation& invocation, const DomainView& doma
     // back.
     ::alarm(static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(budget).count()) + 5U);
     HookRun run(invocation, domain, config, std::move(around->second), orphan, budget);
-    return run_operation(run, invocation.operation);
+    auto done = run_operation(run, invocation.operation);
+    count_hook_run(config.paths, name_of(invocation.operation), done.has_value(),
+                   std::chrono::duration_cast<std::chrono::microseconds>(
+                       std::chrono::steady_clock::now() - began));
+    return done;
 }
 
 Result<void> run(const Invocation& invocation, const std::string& xml, const OrphanCheck& orphan,

@@ -118,6 +118,8 @@ std::string to_toml(const Config& config) {
     out += "\n[libvirt]\n";
     line("uri", quoted(config.libvirt.uri));
     line("rebind", config.libvirt.rebind ? "true" : "false");
+    out += "\n[api]\n";
+    line("group", quoted(std::string_view(config.api.group)));
     out += "\n[reconcile]\n";
     line("interval", quoted(config.reconcile.interval));
     return out;

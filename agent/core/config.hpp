@@ -23,6 +23,7 @@ struct Config {
         [[nodiscard]] std::string claims() const { return state + "/claims"; }
         [[nodiscard]] std::string device_locks() const { return runtime + "/devices"; }
         [[nodiscard]] std::string allocation_lock() const { return runtime + "/allocation.lock"; }
+        [[nodiscard]] std::string api_socket() const { return runtime + "/api.sock"; }
         [[nodiscard]] std::string catalogue() const { return state + "/catalogue.json"; }
         bool operator==(const Paths&) const = default;
     } paths;
@@ -50,6 +51,10 @@ struct Config {
         bool rebind = true;
         bool operator==(const Libvirt&) const = default;
     } libvirt;
+    struct Api {
+        std::string group = "libvirt"; ///< of the socket; empty: the daemon's own
+        bool operator==(const Api&) const = default;
+    } api;
     struct Reconcile {
         std::chrono::milliseconds interval{60000};
         bool operator==(const Reconcile&) const = default;

@@ -43,6 +43,7 @@ constexpr std::array keys{
         [](Node& n, Config& c) { return read_self_removal(n, c.mdev.self_removal); }},
     Key{"libvirt", "uri", [](Node& n, Config& c) { return read_uri(n, c.libvirt.uri); }},
     Key{"libvirt", "rebind", [](Node& n, Config& c) { return read_bool(n, c.libvirt.rebind); }},
+    Key{"api", "group", [](Node& n, Config& c) { return read_group(n, c.api.group); }},
     Key{"reconcile", "interval",
         [](Node& n, Config& c) { return read_duration(n, c.reconcile.interval); }},
 };

@@ -173,6 +173,16 @@ ReadOutcome read_uri(const toml::node& node, std::string& target) {
     return {};
 }
 
+ReadOutcome read_group(const toml::node& node, std::string& target) {
+    ReadOutcome outcome;
+    const std::string* text = plain_string(node, "the name of a group, or \"\"", outcome);
+    if (text == nullptr) {
+        return outcome;
+    }
+    target = *text;
+    return {};
+}
+
 ReadOutcome read_managed(const toml::node& node, Config::Gpus& gpus) {
     const toml::array* list = node.as_array();
     if (list == nullptr) {

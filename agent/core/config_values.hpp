@@ -24,6 +24,7 @@ ReadOutcome read_self_removal(const toml::node& node, std::chrono::milliseconds&
 ReadOutcome read_bool(const toml::node& node, bool& target);
 /// Any text but an empty one: which drivers there are is libvirt's business.
 ReadOutcome read_uri(const toml::node& node, std::string& target);
+ReadOutcome read_group(const toml::node& node, std::string& target);
 /// ["*"], or PCI addresses, of which duplicates count once.
 ReadOutcome read_managed(const toml::node& node, Config::Gpus& gpus);
 /// PCI addresses, of which duplicates count once.

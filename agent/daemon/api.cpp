@@ -9,16 +9,18 @@ namespace {
 
 constexpr int accepted = 202;
 
+bool wants_async(const http::Request& request) {
+    return request.header("Prefer").find("respond-async") != std::string::npos;
+}
+
+} // namespace
+
 http::Response too_much_to_do(const WorkQueue& queue) {
     http::Problem problem = http::protocol_problem(
         503, "unavailable",
         "too many requests for " + queue.name() + " are waiting already; try again later");
     problem.retry_after = std::chrono::seconds(2);
     return http::to_response(problem);
-}
-
-bool wants_async(const http::Request& request) {
-    return request.header("Prefer").find("respond-async") != std::string::npos;
 }
 
 http::Response guarded(const Answer& answer) {
@@ -30,8 +32,6 @@ http::Response guarded(const Answer& answer) {
             http::protocol_problem(500, "internal", printable(error.what())));
     }
 }
-
-} // namespace
 
 http::Response json_response(std::string body, int status) {
     http::Response response;

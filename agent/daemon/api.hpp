@@ -2,12 +2,13 @@
 
 #include "agent/daemon/log.hpp"
 #include "agent/daemon/operations.hpp"
+#include "agent/daemon/site.hpp"
 #include "agent/daemon/status.hpp"
-#include "agent/daemon/work_queue.hpp"
+#include "agent/daemon/queues.hpp"
 #include "agent/http/event_stream.hpp"
 #include "agent/http/problem.hpp"
 #include "agent/http/router.hpp"
-#include "agent/lifecycle/lifecycle.hpp"
+#include "agent/http/limits.hpp"
 
 #include <chrono>
 #include <functional>
@@ -19,20 +20,17 @@ namespace vgpu {
 
 /// Everything that the API's handlers work with. Outlives them.
 struct ApiContext {
-    const Config& config;
-    Lifecycle& lifecycle;
-    Connect connect;
+    const CurrentSite& site;
     Operations& operations;
     Status& status;
     http::EventStream& events;
     const Log& log;
-    WorkQueue& changes;    ///< lifecycle operations
-    WorkQueue& views;      ///< what asks libvirt
-    WorkQueue& host_looks; ///< what reads sysfs and claims
-    /// One pass, now. Blocks; made on a thread of `reconciles`.
+    Queues& queues;
+    /// One pass, now. Blocks; made on the thread of `queues.reconciles`.
     std::function<Result<ReconcileReport>(bool dry_run)> reconcile;
-    WorkQueue& reconciles;
-    std::function<std::string()> metrics; ///< blocks for the host's lists
+    /// Of the server; called on the loop's thread.
+    std::function<http::Counters()> http_counters;
+    std::string started_at; ///< RFC 3339
     std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 };
 
@@ -51,7 +49,12 @@ using Answer = std::function<http::Response()>;
 /// The problem of an error, with the domain that the request named.
 [[nodiscard]] http::Response error_response(const Error& error, const std::string& domain = {});
 
-/// Makes the answer on a thread of the queue; a full queue is a 503 problem.
+/// What everybody gets when a queue is full: a 503 problem.
+[[nodiscard]] http::Response too_much_to_do(const WorkQueue& queue);
+/// The answer, or a 500 problem when its making throws.
+[[nodiscard]] http::Response guarded(const Answer& answer);
+
+/// Makes the answer on a thread of the queue, or tells that there is too much to do.
 void answer_on(WorkQueue& queue, http::Reply reply, Answer answer);
 /// The same for a long action: at once with an operation if the client prefers that.
 void act_on(WorkQueue& queue, ApiContext& context, const http::Request& request, http::Reply reply,

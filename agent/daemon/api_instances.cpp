@@ -1,4 +1,5 @@
 #include "agent/daemon/api.hpp"
+#include "agent/daemon/shared_answer.hpp"
 #include "agent/http/json_body.hpp"
 #include "xml/instance_request.hpp"
 
@@ -178,11 +179,11 @@ void create(ApiContext& context, Request request, Reply reply) {
         return;
     }
     const std::string name = wanted->name;
-    act_on(context.changes, context, request, std::move(reply), "create", name,
+    act_on(context.queues.changes, context, request, std::move(reply), "create", name,
            [&context, wanted = std::move(*wanted)] {
                const Deadline deadline = Deadline::in(longest_change);
                bool fresh = false;
-               const auto made = context.lifecycle.create(wanted, deadline, &fresh);
+               const auto made = context.site.get()->lifecycle.create(wanted, deadline, &fresh);
                return instance_response(made, wanted.name, fresh ? 201 : 200);
            });
 }
@@ -193,19 +194,19 @@ using Action = std::function<Response(const std::string& id)>;
 void act(ApiContext& context, const Request& request, Reply reply, const std::string& kind,
          Action action) {
     const std::string id = request.param("id");
-    act_on(context.changes, context, request, std::move(reply), kind, id,
+    act_on(context.queues.changes, context, request, std::move(reply), kind, id,
            [id, action = std::move(action)] { return action(id); });
 }
 
 void add_actions(http::Router& router, ApiContext& context) {
     router.add("POST", "/v1/instances/{id}/start", [&context](Request request, Reply reply) {
         act(context, request, std::move(reply), "start", [&context](const std::string& id) {
-            return instance_response(context.lifecycle.start(id, Deadline::in(longest_change)), id);
+            return instance_response(context.site.get()->lifecycle.start(id, Deadline::in(longest_change)), id);
         });
     });
     router.add("POST", "/v1/instances/{id}/reboot", [&context](Request request, Reply reply) {
         act(context, request, std::move(reply), "reboot", [&context](const std::string& id) {
-            return instance_response(context.lifecycle.reboot(id, Deadline::in(longest_change)), id);
+            return instance_response(context.site.get()->lifecycle.reboot(id, Deadline::in(longest_change)), id);
         });
     });
     router.add("POST", "/v1/instances/{id}/stop", [&context](Request request, Reply reply) {
@@ -218,7 +219,7 @@ void add_actions(http::Router& router, ApiContext& context) {
         act(context, request, std::move(reply), "stop",
             [&context, options = *options](const std::string& id) {
                 return instance_response(
-                    context.lifecycle.stop(id, options, Deadline::in(longest_change)), id);
+                    context.site.get()->lifecycle.stop(id, options, Deadline::in(longest_change)), id);
             });
     });
     router.add("POST", "/v1/instances/{id}/fork", [&context](Request request, Reply reply) {
@@ -231,7 +232,7 @@ void add_actions(http::Router& router, ApiContext& context) {
         act(context, request, std::move(reply), "fork",
             [&context, wanted = *wanted](const std::string& id) {
                 return instance_response(
-                    context.lifecycle.fork(id, wanted, Deadline::in(longest_change)), id, 201);
+                    context.site.get()->lifecycle.fork(id, wanted, Deadline::in(longest_change)), id, 201);
             });
     });
     router.add("DELETE", "/v1/instances/{id}", [&context](Request request, Reply reply) {
@@ -241,7 +242,7 @@ void add_actions(http::Router& router, ApiContext& context) {
         act(context, request, std::move(reply), "delete",
             [&context, options](const std::string& id) {
                 const auto gone =
-                    context.lifecycle.remove(id, options, Deadline::in(longest_change));
+                    context.site.get()->lifecycle.remove(id, options, Deadline::in(longest_change));
                 if (!gone) {
                     return error_response(gone.error(), id);
                 }
@@ -258,15 +259,15 @@ void add_instance_routes(http::Router& router, ApiContext& context) {
     router.add("POST", "/v1/instances", [&context](Request request, Reply reply) {
         create(context, std::move(request), std::move(reply));
     });
-    const auto last = std::make_shared<LastList>();
-    router.add("GET", "/v1/instances", [&context, last](const Request&, Reply reply) {
-        answer_on(context.views, std::move(reply), [&context, last] {
-            return last->answer(context.lifecycle.list(Deadline::in(longest_view)));
+    const auto list = SharedAnswer::create(
+        context.queues.views, [&context, last = std::make_shared<LastList>()] {
+            return last->answer(context.site.get()->lifecycle.list(Deadline::in(longest_view)));
         });
-    });
+    router.add("GET", "/v1/instances",
+               [list](const Request&, Reply reply) { list->ask(std::move(reply)); });
     router.add("GET", "/v1/instances/{id}", [&context](const Request& request, Reply reply) {
-        answer_on(context.views, std::move(reply), [&context, id = request.param("id")] {
-            return instance_response(context.lifecycle.get(id, Deadline::in(longest_view)), id);
+        answer_on(context.queues.views, std::move(reply), [&context, id = request.param("id")] {
+            return instance_response(context.site.get()->lifecycle.get(id, Deadline::in(longest_view)), id);
         });
     });
     add_actions(router, context);

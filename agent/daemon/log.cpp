@@ -3,6 +3,7 @@
 #include "agent/journal/journal.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -40,6 +41,21 @@ void Log::write(const Record& record) const {
     if (also_) {
         also_(record);
     }
+}
+
+std::string record_json(const Log::Record& record) {
+    nlohmann::ordered_json json;
+    json["level"] = to_string(record.level);
+    json["text"] = record.text;
+    json["device"] = nullptr;
+    if (!record.device.empty()) {
+        json["device"] = record.device;
+    }
+    json["domain"] = nullptr;
+    if (!record.domain_uuid.empty()) {
+        json["domain"] = {{"name", record.domain_name}, {"uuid", record.domain_uuid}};
+    }
+    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Notes Log::notes() const {

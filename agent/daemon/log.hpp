@@ -34,6 +34,9 @@ private:
     bool to_journal_;
 };
 
+/// A record as the event stream has it: {"level","text","device","domain":{"name","uuid"}}.
+[[nodiscard]] std::string record_json(const Log::Record& record);
+
 /// "info", "warning", "error".
 [[nodiscard]] std::string_view to_string(NoteLevel level);
 

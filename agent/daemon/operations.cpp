@@ -13,10 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int first_error_status = 400;
-
 Json to_json(const Operations::Operation& operation) {
-    const bool failed = operation.response && operation.response->status >= first_error_status;
+    const bool failed = operation.failed();
     Json json;
     json["id"] = operation.id;
     json["kind"] = operation.kind;
@@ -62,6 +60,7 @@ void Operations::end(const std::string& id, http::Response response) {
         if (operation.id == id) {
             operation.ended_at = utc_now();
             operation.response = std::move(response);
+            ++counts_[{operation.kind, !operation.failed()}];
         }
     }
 }
@@ -71,6 +70,11 @@ std::optional<Operations::Operation> Operations::find(const std::string& id) con
     const auto found = std::find_if(kept_.begin(), kept_.end(),
                                     [&id](const Operation& o) { return o.id == id; });
     return found == kept_.end() ? std::nullopt : std::optional(*found);
+}
+
+std::map<std::pair<std::string, bool>, std::uint64_t> Operations::counts() const {
+    const std::lock_guard lock(mutex_);
+    return counts_;
 }
 
 std::vector<Operations::Operation> Operations::list() const {

@@ -2,10 +2,13 @@
 
 #include "agent/http/message.hpp"
 
+#include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace vgpu {
@@ -23,6 +26,11 @@ public:
         std::string started_at;
         std::string ended_at;                   ///< empty while it runs
         std::optional<http::Response> response; ///< once it is over
+
+        [[nodiscard]] bool failed() const {
+            constexpr int first_error_status = 400;
+            return response && response->status >= first_error_status;
+        }
     };
 
     /// A new one that runs. Returns its id.
@@ -30,12 +38,15 @@ public:
     void end(const std::string& id, http::Response response);
 
     [[nodiscard]] std::optional<Operation> find(const std::string& id) const;
+    /// How many of each kind have ended well, or not, since the start.
+    [[nodiscard]] std::map<std::pair<std::string, bool>, std::uint64_t> counts() const;
     /// The newest last.
     [[nodiscard]] std::vector<Operation> list() const;
 
 private:
     mutable std::mutex mutex_;
     std::deque<Operation> kept_;
+    std::map<std::pair<std::string, bool>, std::uint64_t> counts_; ///< kind, done
 };
 
 /// As docs/openapi.yaml says.

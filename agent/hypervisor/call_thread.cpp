@@ -1,10 +1,17 @@
 #include "agent/hypervisor/call_thread.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
 
 namespace vgpu {
+
+namespace {
+
+std::atomic<int> lost_now{0};
+
+} // namespace
 
 /// Shared with the thread, which may outlive the object.
 struct CallThread::State {
@@ -13,6 +20,7 @@ struct CallThread::State {
     std::function<void()> job; ///< to be run, or running
     bool busy = false;         ///< a job waits or runs
     bool ended = false;        ///< no more jobs will come
+    bool lost = false;         ///< nobody waits for the job any more
 
     void serve() {
         std::unique_lock lock(mutex);
@@ -26,6 +34,9 @@ struct CallThread::State {
             run();
             lock.lock();
             busy = false;
+            if (std::exchange(lost, false)) {
+                --lost_now;
+            }
             changed.notify_all();
         }
     }
@@ -49,6 +60,10 @@ CallThread::~CallThread() {
     }
 }
 
+int CallThread::lost_threads() {
+    return lost_now;
+}
+
 Result<void> CallThread::run(std::function<void()> job, Deadline deadline) {
     std::unique_lock lock(state_->mutex);
     if (!lost_) {
@@ -57,6 +72,10 @@ Result<void> CallThread::run(std::function<void()> job, Deadline deadline) {
         state_->changed.notify_all();
         lost_ =
             !state_->changed.wait_for(lock, deadline.remaining(), [this] { return !state_->busy; });
+        if (lost_) {
+            state_->lost = true;
+            ++lost_now;
+        }
     }
     if (lost_) {
         return fail(ErrorCode::timeout, whom_ + " does not answer");

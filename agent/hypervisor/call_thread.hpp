@@ -31,6 +31,8 @@ public:
     }
 
     [[nodiscard]] bool lost() const { return lost_; }
+    /// Threads of this process that are lost in a call which has not come back yet.
+    [[nodiscard]] static int lost_threads();
 
 private:
     struct State;

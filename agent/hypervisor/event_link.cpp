@@ -122,8 +122,11 @@ std::string listen(virConnectPtr connection, const StatePtr& state) {
     auto* for_events = new StatePtr(state);
     const int id = virConnectDomainEventRegisterAny(
         connection, nullptr, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
-        // NOLINTNEXTLINE(*-reinterpret-cast): libvirt's own macro for this casts likewise
-        reinterpret_cast<virConnectDomainEventGenericCallback>(lifecycle_event), for_events, forget);
+        // libvirt calls it with the arguments of the event's id; its own macro casts likewise.
+        // NOLINTNEXTLINE(*-reinterpret-cast)
+        reinterpret_cast<virConnectDomainEventGenericCallback>(
+            reinterpret_cast<void (*)()>(lifecycle_event)), // NOLINT(*-reinterpret-cast)
+        for_events, forget);
     if (id < 0) {
         forget(for_events);
         return "libvirt sends no events of domains";

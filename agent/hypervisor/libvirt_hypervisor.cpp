@@ -4,6 +4,7 @@
 #include "agent/hypervisor/libvirt_calls.hpp"
 
 #include <functional>
+#include <string>
 #include <utility>
 
 namespace vgpu {
@@ -88,6 +89,14 @@ private:
 } // namespace
 
 Result<std::unique_ptr<DomainControl>> connect_libvirt(const std::string& uri, Deadline deadline) {
+    // A daemon that hangs for a day must not collect a thread and a connection for each attempt.
+    constexpr int most_lost = 16;
+    if (CallThread::lost_threads() >= most_lost) {
+        return fail(ErrorCode::unavailable,
+                    "the libvirt daemon at " + uri + " has not come back from " +
+                        std::to_string(most_lost) +
+                        " earlier calls; see `systemctl status libvirtd` (or virtqemud)");
+    }
     auto hypervisor = std::make_unique<LibvirtHypervisor>(uri, deadline);
     VGPU_TRY(hypervisor->open(uri));
     return std::unique_ptr<DomainControl>(std::move(hypervisor));

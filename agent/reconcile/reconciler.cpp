@@ -32,16 +32,19 @@ std::optional<xml::DomainView> view_of(const DomainInfo& info, const std::string
     return std::move(*view);
 }
 
+void go_on_without_libvirt(ReconcileReport& report, const std::string& trouble) {
+    report.libvirt_trouble = trouble;
+    report.problems.push_back(trouble + ": only what needs no word of libvirt is done");
+}
+
 void list_domains(Pass& pass) {
     if (pass.input.hypervisor == nullptr) {
-        pass.report.problems.push_back(pass.input.unreachable +
-                                       ": only what needs no word of libvirt is done");
+        go_on_without_libvirt(pass.report, pass.input.unreachable);
         return;
     }
     auto listed = pass.input.hypervisor->domains();
     if (!listed) {
-        pass.report.problems.push_back(listed.error().text() +
-                                       ": only what needs no word of libvirt is done");
+        go_on_without_libvirt(pass.report, listed.error().text());
         return;
     }
     pass.domains.emplace();

@@ -33,6 +33,7 @@ struct ReconcileReport {
     std::vector<Action> actions;
     /// Why something was not looked at or left alone; nothing is freed for want of evidence.
     std::vector<std::string> problems;
+    std::string libvirt_trouble; ///< why libvirt's domains are not known; empty: they are
 
     [[nodiscard]] std::size_t failures() const;
     /// Something has been changed, so that a further pass may find more to do.

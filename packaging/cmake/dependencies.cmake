@@ -9,6 +9,8 @@ find_package(CLI11 REQUIRED)
 find_package(Boost 1.74 REQUIRED)  # headers only
 pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
 pkg_check_modules(LIBVIRT REQUIRED IMPORTED_TARGET libvirt)
+pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core)
+pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
 if(VGPU_BUILD_TESTS)
     find_package(GTest REQUIRED)
     pkg_check_modules(FUSE3 REQUIRED IMPORTED_TARGET fuse3)

@@ -5,7 +5,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 # What the project is built and tested with, by Debian's names; Ubuntu 24.04 has the same.
 build_packages=(g++ cmake ninja-build pkg-config libxml2-dev libicu-dev liblzma-dev zlib1g-dev libfmt-dev
-	nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libexpected-dev libboost-dev libvirt-dev libgtest-dev libgmock-dev
+	nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libexpected-dev libboost-dev libvirt-dev prometheus-cpp-dev libsystemd-dev libgtest-dev libgmock-dev
 	libfuse3-dev fuse3)
 test_packages=(libxml2-utils strace spin gcc mandoc procps libvirt-daemon-system libvirt-clients qemu-system-x86)
 

@@ -4,6 +4,7 @@
 
 #include <future>
 #include <memory>
+#include <thread>
 
 namespace vgpu::cli {
 
@@ -44,6 +45,7 @@ TEST(CallThread, LeavesACallThatDoesNotComeBackAndEveryOneAfterIt) {
         ASSERT_FALSE(stuck);
         EXPECT_EQ(stuck.error().code(), ErrorCode::timeout);
         EXPECT_EQ(stuck.error().text(), "the daemon does not answer");
+        EXPECT_EQ(CallThread::lost_threads(), 1);
         const auto later =
             thread.call<int>([] { return Result<int>(2); }, Deadline::in(seconds(30)));
         ASSERT_FALSE(later);
@@ -51,6 +53,11 @@ TEST(CallThread, LeavesACallThatDoesNotComeBackAndEveryOneAfterIt) {
     } // does not wait for the thread either
     release->set_value();
     over->get_future().wait();
+    for (const Deadline deadline = Deadline::in(seconds(30));
+         CallThread::lost_threads() != 0 && !deadline.passed();) {
+        std::this_thread::yield();
+    }
+    EXPECT_EQ(CallThread::lost_threads(), 0); // it was lost only as long as the call was
 }
 
 } // namespace vgpu::cli

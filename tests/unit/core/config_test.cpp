@@ -44,6 +44,8 @@ self_removal = "auto"
 [libvirt]
 uri = "qemu:///system"
 rebind = true
+[api]
+group = "libvirt"
 [reconcile]
 interval = "60s"
 )";
@@ -78,6 +80,8 @@ self_removal = "10s"
 [libvirt]
 uri = "test:///default"
 rebind = false
+[api]
+group = "vgpu"
 [reconcile]
 interval = "1h"
 )");
@@ -95,6 +99,7 @@ interval = "1h"
     EXPECT_EQ(config.mdev.self_removal, 10s);
     EXPECT_EQ(config.libvirt.uri, "test:///default");
     EXPECT_FALSE(config.libvirt.rebind);
+    EXPECT_EQ(config.api.group, "vgpu");
     EXPECT_EQ(config.reconcile.interval, 1h);
 }
 
@@ -158,6 +163,7 @@ TEST(ConfigToToml, IsReadBackAsTheSame) {
     config.hook = {61s, 1ms};
     config.mdev.self_removal = 0ms;
     config.libvirt = {"qemu+unix:///system?socket=/x", false};
+    config.api.group = "a \"b\"";
     config.reconcile.interval = 1h;
     EXPECT_EQ(config_of(to_toml(config)), config);
     config.gpus.managed.clear();
