@@ -38,8 +38,8 @@ HookCounters* map(const std::string& path) {
     if (status.st_size < size && ::ftruncate(fd.get(), size) != 0) {
         return nullptr;
     }
-    void* const memory = ::mmap(nullptr, sizeof(HookCounters), PROT_READ | PROT_WRITE, MAP_SHARED,
-                                fd.get(), 0);
+    void* const memory =
+        ::mmap(nullptr, sizeof(HookCounters), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     return memory == MAP_FAILED ? nullptr : static_cast<HookCounters*>(memory);
 }
 
@@ -47,8 +47,8 @@ HookCounters* map(const std::string& path) {
 
 void count_hook_run(const Config::Paths& paths, std::string_view operation, bool ok,
                     std::chrono::microseconds duration) {
-    const auto name = std::find(HookCounters::operations.begin(), HookCounters::operations.end(),
-                                operation);
+    const auto name =
+        std::find(HookCounters::operations.begin(), HookCounters::operations.end(), operation);
     if (name == HookCounters::operations.end()) {
         return;
     }

@@ -1,5 +1,7 @@
 #include "agent/daemon/api.hpp"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <utility>
 
@@ -13,12 +15,22 @@ bool wants_async(const http::Request& request) {
     return request.header("Prefer").find("respond-async") != std::string::npos;
 }
 
+void log_failure(const Log& log, const Operations::Operation& operation) {
+    if (operation.failed()) {
+        const auto body = operation.response->body;
+        const Error error =
+            http::error_of(operation.response->status, operation.response->content_type, body);
+        log.warning(fmt::format("{}{}{}: {}", operation.kind, operation.target.empty() ? "" : " ",
+                                printable(operation.target), error.text()));
+    }
+}
+
 } // namespace
 
 http::Response too_much_to_do(const WorkQueue& queue) {
-    http::Problem problem = http::protocol_problem(
-        503, "unavailable",
-        "too many requests for " + queue.name() + " are waiting already; try again later");
+    http::Problem problem = http::protocol_problem(503, "unavailable",
+                                                   "too many requests for " + queue.name() +
+                                                       " are waiting already; try again later");
     problem.retry_after = std::chrono::seconds(2);
     return http::to_response(problem);
 }
@@ -28,8 +40,7 @@ http::Response guarded(const Answer& answer) {
         return answer();
     } catch (const std::exception& error) {
         // Out of memory, or a fault of ours: this request's, not the daemon's end.
-        return http::to_response(
-            http::protocol_problem(500, "internal", printable(error.what())));
+        return http::to_response(http::protocol_problem(500, "internal", printable(error.what())));
     }
 }
 
@@ -67,9 +78,9 @@ void act_on(WorkQueue& queue, ApiContext& context, const http::Request& request,
     const auto shared = std::make_shared<http::Reply>(std::move(reply));
     const bool async = wants_async(request);
     const auto tell = [&context, id] {
-        const auto operation = context.operations.find(id);
-        if (operation) {
-            context.events.publish({"operation", operation_json(*operation)});
+        if (const auto operation = context.operations.find(id)) {
+            log_failure(context.log, *operation);
+            context.events.publish({"operation", operation_line(*operation)});
         }
     };
     const bool taken = queue.post([&context, id, tell, async, shared, answer = std::move(answer)] {

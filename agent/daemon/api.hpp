@@ -2,13 +2,13 @@
 
 #include "agent/daemon/log.hpp"
 #include "agent/daemon/operations.hpp"
+#include "agent/daemon/queues.hpp"
 #include "agent/daemon/site.hpp"
 #include "agent/daemon/status.hpp"
-#include "agent/daemon/queues.hpp"
 #include "agent/http/event_stream.hpp"
+#include "agent/http/limits.hpp"
 #include "agent/http/problem.hpp"
 #include "agent/http/router.hpp"
-#include "agent/http/limits.hpp"
 
 #include <chrono>
 #include <functional>

@@ -20,8 +20,8 @@ using http::Response;
 using nlohmann::json;
 using std::chrono::seconds;
 
-/// An operation's whole time: a guest's shutdown, libvirt's own patience with a VMM (40 s and more),
-/// a slow driver.
+/// An operation's whole time: a guest's shutdown, libvirt's own patience with a VMM (40 s and
+/// more), a slow driver.
 constexpr seconds longest_change(180);
 constexpr seconds longest_view(5);
 
@@ -31,8 +31,8 @@ Response instance_response(const Result<InstanceState>& state, const std::string
                  : error_response(state.error(), target);
 }
 
-/// The last list that libvirt gave, for when it does not answer: it holds a domain's lock while that
-/// domain's hook runs, and so keeps a whole list waiting.
+/// The last list that libvirt gave, for when it does not answer: it holds a domain's lock while
+/// that domain's hook runs, and so keeps a whole list waiting.
 class LastList {
 public:
     Response answer(Result<std::vector<InstanceState>> list) {
@@ -50,8 +50,7 @@ public:
         Response response = json_response(*body_);
         const auto age = std::chrono::steady_clock::now() - at_;
         response.headers.emplace_back(
-            "Age",
-            fmt::format("{}", std::chrono::duration_cast<seconds>(age).count() + 1));
+            "Age", fmt::format("{}", std::chrono::duration_cast<seconds>(age).count() + 1));
         response.headers.emplace_back("Warning", "110 virt-vgpud \"libvirt does not answer: this "
                                                  "list is as old as Age says\"");
         return response;
@@ -87,7 +86,8 @@ tl::expected<std::optional<T>, http::Problem> member(const json& object, const s
     return std::optional<T>(found->template get<T>());
 }
 
-tl::expected<void, http::Problem> only(const json& object, std::initializer_list<const char*> names) {
+tl::expected<void, http::Problem> only(const json& object,
+                                       std::initializer_list<const char*> names) {
     if (!object.is_object()) {
         return tl::make_unexpected(bad_field("the body must be a JSON object"));
     }
@@ -169,8 +169,9 @@ tl::expected<ForkRequest, http::Problem> fork_request(const json& body) {
 void create(ApiContext& context, Request request, Reply reply) {
     const std::string type = request.header("Content-Type");
     if (!type.starts_with("application/json")) {
-        reply(http::to_response(http::protocol_problem(
-            415, "unsupported_media_type", "the body must be JSON (Content-Type: application/json)")));
+        reply(http::to_response(
+            http::protocol_problem(415, "unsupported_media_type",
+                                   "the body must be JSON (Content-Type: application/json)")));
         return;
     }
     auto wanted = xml::parse_instance_request_text(request.body);
@@ -201,12 +202,14 @@ void act(ApiContext& context, const Request& request, Reply reply, const std::st
 void add_actions(http::Router& router, ApiContext& context) {
     router.add("POST", "/v1/instances/{id}/start", [&context](Request request, Reply reply) {
         act(context, request, std::move(reply), "start", [&context](const std::string& id) {
-            return instance_response(context.site.get()->lifecycle.start(id, Deadline::in(longest_change)), id);
+            return instance_response(
+                context.site.get()->lifecycle.start(id, Deadline::in(longest_change)), id);
         });
     });
     router.add("POST", "/v1/instances/{id}/reboot", [&context](Request request, Reply reply) {
         act(context, request, std::move(reply), "reboot", [&context](const std::string& id) {
-            return instance_response(context.site.get()->lifecycle.reboot(id, Deadline::in(longest_change)), id);
+            return instance_response(
+                context.site.get()->lifecycle.reboot(id, Deadline::in(longest_change)), id);
         });
     });
     router.add("POST", "/v1/instances/{id}/stop", [&context](Request request, Reply reply) {
@@ -219,7 +222,8 @@ void add_actions(http::Router& router, ApiContext& context) {
         act(context, request, std::move(reply), "stop",
             [&context, options = *options](const std::string& id) {
                 return instance_response(
-                    context.site.get()->lifecycle.stop(id, options, Deadline::in(longest_change)), id);
+                    context.site.get()->lifecycle.stop(id, options, Deadline::in(longest_change)),
+                    id);
             });
     });
     router.add("POST", "/v1/instances/{id}/fork", [&context](Request request, Reply reply) {
@@ -232,7 +236,8 @@ void add_actions(http::Router& router, ApiContext& context) {
         act(context, request, std::move(reply), "fork",
             [&context, wanted = *wanted](const std::string& id) {
                 return instance_response(
-                    context.site.get()->lifecycle.fork(id, wanted, Deadline::in(longest_change)), id, 201);
+                    context.site.get()->lifecycle.fork(id, wanted, Deadline::in(longest_change)),
+                    id, 201);
             });
     });
     router.add("DELETE", "/v1/instances/{id}", [&context](Request request, Reply reply) {
@@ -259,15 +264,16 @@ void add_instance_routes(http::Router& router, ApiContext& context) {
     router.add("POST", "/v1/instances", [&context](Request request, Reply reply) {
         create(context, std::move(request), std::move(reply));
     });
-    const auto list = SharedAnswer::create(
-        context.queues.views, [&context, last = std::make_shared<LastList>()] {
+    const auto list =
+        SharedAnswer::create(context.queues.views, [&context, last = std::make_shared<LastList>()] {
             return last->answer(context.site.get()->lifecycle.list(Deadline::in(longest_view)));
         });
     router.add("GET", "/v1/instances",
                [list](const Request&, Reply reply) { list->ask(std::move(reply)); });
     router.add("GET", "/v1/instances/{id}", [&context](const Request& request, Reply reply) {
         answer_on(context.queues.views, std::move(reply), [&context, id = request.param("id")] {
-            return instance_response(context.site.get()->lifecycle.get(id, Deadline::in(longest_view)), id);
+            return instance_response(
+                context.site.get()->lifecycle.get(id, Deadline::in(longest_view)), id);
         });
     });
     add_actions(router, context);

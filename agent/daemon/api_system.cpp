@@ -153,18 +153,16 @@ void add_operations(http::Router& router, ApiContext& context) {
 } // namespace
 
 void add_system_routes(http::Router& router, ApiContext& context) {
-    router.add("GET", "/v1/host", [&context](const Request&, Reply reply) {
-        reply(host_response(context));
-    });
+    router.add("GET", "/v1/host",
+               [&context](const Request&, Reply reply) { reply(host_response(context)); });
     add_reconcile(router, context);
     add_operations(router, context);
     const std::shared_ptr<http::EventStream> events(&context.events, [](http::EventStream*) {});
     router.add("GET", "/v1/events", [events](const Request& request, Reply reply) {
         reply.stream({events, request.header("Last-Event-ID"), {}});
     });
-    router.add("GET", "/healthz", [](const Request&, Reply reply) {
-        reply(json_response("{\"status\":\"ok\"}\n"));
-    });
+    router.add("GET", "/healthz",
+               [](const Request&, Reply reply) { reply(json_response("{\"status\":\"ok\"}\n")); });
     router.add("GET", "/readyz",
                [&context](const Request&, Reply reply) { ready(context, std::move(reply)); });
     const auto metrics =

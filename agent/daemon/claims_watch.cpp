@@ -2,12 +2,11 @@
 
 #include "agent/core/unique_fd.hpp"
 
-#include <boost/asio/posix/stream_descriptor.hpp>
-
 #include <sys/inotify.h>
 #include <unistd.h>
 
 #include <array>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <cerrno>
 #include <string_view>
 #include <utility>
@@ -60,9 +59,8 @@ struct ClaimsWatch::State : std::enable_shared_from_this<State> {
     bool ended = false;
 };
 
-Result<std::unique_ptr<ClaimsWatch>> ClaimsWatch::create(http::Loop& loop,
-                                                         const std::string& directory,
-                                                         std::function<void()> changed) {
+Result<std::unique_ptr<ClaimsWatch>>
+ClaimsWatch::create(http::Loop& loop, const std::string& directory, std::function<void()> changed) {
     UniqueFd fd(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
     if (fd.get() < 0) {
         return fail(Error::system(errno, "watch", directory));

@@ -6,17 +6,17 @@
 #include "agent/daemon/pass_maker.hpp"
 #include "agent/daemon/reconcile_loop.hpp"
 #include "agent/daemon/service_manager.hpp"
-#include "agent/hypervisor/libvirt_hypervisor.hpp"
 #include "agent/http/server.hpp"
+#include "agent/hypervisor/libvirt_hypervisor.hpp"
 #include "agent/reconcile/instance_owner.hpp"
 
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 
 #include <pthread.h>
 #include <signal.h>
 
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -79,9 +79,7 @@ struct Daemon::Parts {
         Connect connect = connection_to(config.libvirt.uri);
         return std::make_shared<Site>(std::move(config), locks, std::move(connect), log.notes());
     }
-    void publish(const Log::Record& record) {
-        events.publish({"log", record_json(record)});
-    }
+    void publish(const Log::Record& record) { events.publish({"log", record_json(record)}); }
 
     FileLock right;
     std::function<Result<Config>()> reread;
@@ -138,9 +136,8 @@ void Daemon::run() {
 void Daemon::Parts::start(http::Listener listener) {
     const auto now = site.get();
     start_reconcile();
-    auto watch = ClaimsWatch::create(loop, now->config.paths.claims(), [this] {
-        reconcile->request();
-    });
+    auto watch =
+        ClaimsWatch::create(loop, now->config.paths.claims(), [this] { reconcile->request(); });
     if (watch) {
         claims = std::move(*watch);
     } else {
@@ -154,9 +151,8 @@ void Daemon::Parts::start(http::Listener listener) {
     log.info(fmt::format("virt-vgpud {} serves {}, libvirt is {}", VGPU_VERSION,
                          now->config.paths.api_socket(), now->config.libvirt.uri));
     reconcile->start();
-    libvirt = std::make_unique<LibvirtWatch>(site, loop, queues.views, status, log, events, [this] {
-        reconcile->request();
-    });
+    libvirt = std::make_unique<LibvirtWatch>(site, loop, queues.views, status, log, events,
+                                             [this] { reconcile->request(); });
 }
 
 void Daemon::Parts::start_reconcile() {
@@ -165,9 +161,9 @@ void Daemon::Parts::start_reconcile() {
         [this] {
             const auto report = passes.make(false);
             loop.post([this] { service_manager::status(status_line()); });
-            return ReconcileLoop::Outcome{
-                !report || report->failures() > 0 || !report->libvirt_trouble.empty(),
-                report && report->changed()};
+            return ReconcileLoop::Outcome{!report || report->failures() > 0 ||
+                                              !report->libvirt_trouble.empty(),
+                                          report && report->changed()};
         },
         [this] { return site.get()->config.reconcile.interval; }, status);
 }
@@ -188,11 +184,11 @@ void Daemon::Parts::log_access(const http::AccessRecord& record) const {
     if (looks && record.status < first_error_status) {
         return; // a monitoring system would fill the journal
     }
-    log.info(fmt::format(
-        "{} {}: {} after {} ms, for pid {} of uid {}", record.method, record.target,
-        record.status == 0 ? std::string("client gone") : std::to_string(record.status),
-        std::chrono::duration_cast<milliseconds>(record.duration).count(), record.peer.pid,
-        record.peer.uid));
+    log.info(
+        fmt::format("{} {}: {} after {} ms, for pid {} of uid {}", record.method, record.target,
+                    record.status == 0 ? std::string("client gone") : std::to_string(record.status),
+                    std::chrono::duration_cast<milliseconds>(record.duration).count(),
+                    record.peer.pid, record.peer.uid));
 }
 
 std::string Daemon::Parts::status_line() const {

@@ -24,10 +24,9 @@ std::uint64_t claimed_framebuffer_mib(const Inventory& inventory, const GpuInfo&
         const std::string& name = row.profile.empty() && row.claim && row.claim->claim
                                       ? row.claim->claim->profile
                                       : row.profile;
-        const auto found = std::find_if(
-            profiles.begin(), profiles.end(), [&name](const ProfileInfo& profile) {
-                return profile.type.name == name;
-            });
+        const auto found =
+            std::find_if(profiles.begin(), profiles.end(),
+                         [&name](const ProfileInfo& profile) { return profile.type.name == name; });
         sum += found == profiles.end() ? 0 : found->framebuffer_mib;
     }
     return sum;

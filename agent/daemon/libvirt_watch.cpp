@@ -37,7 +37,8 @@ void LibvirtWatch::connection_changed(const std::string& trouble) {
         event["trouble"] = trouble;
         log_.warning("libvirt: " + trouble);
     }
-    events_.publish({"libvirt", event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
+    events_.publish(
+        {"libvirt", event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)});
     if (trouble.empty()) {
         check_versions();
         loop_.post(look_again_); // whatever happened meanwhile sent no event

@@ -31,11 +31,10 @@ void Log::write(const Record& record) const {
         log({"virt-vgpud", record.level, record.text, record.domain_name, record.domain_uuid,
              record.device, "daemon"});
     } else {
-        const std::string line = fmt::format("virt-vgpud: {}{}\n",
-                                             record.level == NoteLevel::info
-                                                 ? ""
-                                                 : fmt::format("{}: ", to_string(record.level)),
-                                             printable(record.text, 2000));
+        const std::string line = fmt::format(
+            "virt-vgpud: {}{}\n",
+            record.level == NoteLevel::info ? "" : fmt::format("{}: ", to_string(record.level)),
+            printable(record.text, 2000));
         std::fputs(line.c_str(), stderr);
     }
     if (also_) {

@@ -61,7 +61,8 @@ int run(const Options& options) {
         std::puts("The configuration is valid.");
         return 0;
     }
-    auto daemon = vgpu::Daemon::create(std::move(*config), [options] { return read_config(options); });
+    auto daemon =
+        vgpu::Daemon::create(std::move(*config), [options] { return read_config(options); });
     if (!daemon) {
         return complain(daemon.error());
     }
@@ -70,10 +71,11 @@ int run(const Options& options) {
 }
 
 int parse_and_run(int count, char** arguments) {
-    CLI::App app{"The node agent of virt-vgpu: starts and stops domains with vGPUs on request, heals what "
-                 "crashes left\nbehind, and serves an HTTP API on a Unix socket. Runs in the foreground; "
-                 "see virt-vgpud(8).",
-                 "virt-vgpud"};
+    CLI::App app{
+        "The node agent of virt-vgpu: starts and stops domains with vGPUs on request, heals what "
+        "crashes left\nbehind, and serves an HTTP API on a Unix socket. Runs in the foreground; "
+        "see virt-vgpud(8).",
+        "virt-vgpud"};
     Options options;
     app.set_version_flag("--version", "virt-vgpud " VGPU_VERSION);
     app.add_option("--config", options.config, "Configuration file")->type_name("FILE");

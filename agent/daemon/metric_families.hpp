@@ -14,7 +14,8 @@ using Labels = std::vector<std::pair<std::string, std::string>>;
 class MetricFamilies {
 public:
     /// The values of one name follow each other.
-    void gauge(const std::string& name, const std::string& help, const Labels& labels, double value);
+    void gauge(const std::string& name, const std::string& help, const Labels& labels,
+               double value);
     void counter(const std::string& name, const std::string& help, const Labels& labels,
                  double value);
     /// `buckets`: upper bound in seconds and how many were up to it, the last one without a bound.

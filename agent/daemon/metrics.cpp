@@ -46,11 +46,8 @@ std::string state_of(const DeviceInfo& row) {
 
 void add_claims(MetricFamilies& metrics, const std::vector<StoredClaim>& claims,
                 const ClaimStore& store) {
-    std::map<std::string, std::uint64_t> states{{"claimed", 0},
-                                                {"configuring", 0},
-                                                {"configured", 0},
-                                                {"draining", 0},
-                                                {"unreadable", 0}};
+    std::map<std::string, std::uint64_t> states{
+        {"claimed", 0}, {"configuring", 0}, {"configured", 0}, {"draining", 0}, {"unreadable", 0}};
     std::chrono::milliseconds oldest{};
     for (const StoredClaim& stored : claims) {
         ++states[stored.claim ? std::string(to_string(stored.claim->state)) : "unreadable"];
@@ -120,8 +117,7 @@ void add_reconcile(MetricFamilies& metrics, const Status::View& status) {
     const char* const runs = "virt_vgpu_reconcile_runs_total";
     metrics.counter(runs, "Reconcile passes", {{"result", "ok"}},
                     number(status.passes - status.failed_passes));
-    metrics.counter(runs, "Reconcile passes", {{"result", "failed"}},
-                    number(status.failed_passes));
+    metrics.counter(runs, "Reconcile passes", {{"result", "failed"}}, number(status.failed_passes));
     for (const Stage stage : all_stages) {
         metrics.counter("virt_vgpu_reconcile_actions_total", "What passes have done",
                         {{"stage", std::string(to_string(stage))}},
@@ -206,8 +202,7 @@ void add_hook(MetricFamilies& metrics, const Config::Paths& paths) {
     for (std::size_t i = 0; i < counters->rows.size(); ++i) {
         const std::string operation(HookCounters::operations[i]);
         metrics.counter("virt_vgpu_hook_runs_total", "Runs of the hook for domains with vGPUs",
-                        {{"operation", operation}, {"result", "ok"}},
-                        number(counters->rows[i].ok));
+                        {{"operation", operation}, {"result", "ok"}}, number(counters->rows[i].ok));
         metrics.counter("virt_vgpu_hook_runs_total", "Runs of the hook for domains with vGPUs",
                         {{"operation", operation}, {"result", "refused"}},
                         number(counters->rows[i].failed));

@@ -67,8 +67,8 @@ void Operations::end(const std::string& id, http::Response response) {
 
 std::optional<Operations::Operation> Operations::find(const std::string& id) const {
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(kept_.begin(), kept_.end(),
-                                    [&id](const Operation& o) { return o.id == id; });
+    const auto found =
+        std::find_if(kept_.begin(), kept_.end(), [&id](const Operation& o) { return o.id == id; });
     return found == kept_.end() ? std::nullopt : std::optional(*found);
 }
 
@@ -84,6 +84,10 @@ std::vector<Operations::Operation> Operations::list() const {
 
 std::string operation_json(const Operations::Operation& operation) {
     return text_of(to_json(operation));
+}
+
+std::string operation_line(const Operations::Operation& operation) {
+    return to_json(operation).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string operations_json(const std::vector<Operations::Operation>& operations) {

@@ -51,6 +51,8 @@ private:
 
 /// As docs/openapi.yaml says.
 [[nodiscard]] std::string operation_json(const Operations::Operation& operation);
+/// The same on one line, for the event stream.
+[[nodiscard]] std::string operation_line(const Operations::Operation& operation);
 [[nodiscard]] std::string operations_json(const std::vector<Operations::Operation>& operations);
 
 } // namespace vgpu

@@ -20,21 +20,20 @@ constexpr seconds longest_libvirt(45);
 Result<ReconcileReport> one_pass(Site& site, InstanceLocks& locks, const Notes& note,
                                  bool dry_run) {
     const Deadline deadline = Deadline::in(longest_pass);
-    VGPU_TRY_ASSIGN(
-        const auto look,
-        HostSession::open(site.config, HostSession::Purpose::look, longest_pass, note));
-    VGPU_TRY_ASSIGN(
-        const auto change,
-        HostSession::open(site.config, HostSession::Purpose::change, longest_pass, note));
+    VGPU_TRY_ASSIGN(const auto look,
+                    HostSession::open(site.config, HostSession::Purpose::look, longest_pass, note));
+    VGPU_TRY_ASSIGN(const auto change, HostSession::open(site.config, HostSession::Purpose::change,
+                                                         longest_pass, note));
     const auto hypervisor = site.connect(deadline.within(longest_libvirt));
-    ReconcileInput input{*look,
-                         *change,
-                         hypervisor ? hypervisor->get() : nullptr,
-                         hypervisor ? "" : hypervisor.error().text(),
-                         [&locks](const Uuid& domain) { return locks.try_lock(domain.to_string()); },
-                         dry_run,
-                         site.config.libvirt.rebind,
-                         deadline};
+    ReconcileInput input{
+        *look,
+        *change,
+        hypervisor ? hypervisor->get() : nullptr,
+        hypervisor ? "" : hypervisor.error().text(),
+        [&locks](const Uuid& domain) { return locks.try_lock(domain.to_string()); },
+        dry_run,
+        site.config.libvirt.rebind,
+        deadline};
     return reconcile(std::move(input));
 }
 
@@ -65,7 +64,7 @@ void PassMaker::tell(const ReconcileReport& report) {
     }
     said_ = std::move(now);
     if (!report.actions.empty()) {
-        events_.publish({"reconcile", report_json(report)});
+        events_.publish({"reconcile", report_line(report)});
     }
 }
 

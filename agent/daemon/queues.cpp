@@ -7,9 +7,10 @@ namespace vgpu {
 std::string Queues::stuck() const {
     using std::chrono::seconds;
     // Twice what the deadlines in the work allow, and more.
-    const std::array<std::pair<const WorkQueue*, seconds>, 4> limits{
-        {{&changes, seconds(420)}, {&views, seconds(60)}, {&host, seconds(60)},
-         {&reconciles, seconds(300)}}};
+    const std::array<std::pair<const WorkQueue*, seconds>, 4> limits{{{&changes, seconds(420)},
+                                                                      {&views, seconds(60)},
+                                                                      {&host, seconds(60)},
+                                                                      {&reconciles, seconds(300)}}};
     std::string text;
     for (const auto& [queue, limit] : limits) {
         if (queue->longest() > limit) {

@@ -1,8 +1,7 @@
 #include "agent/daemon/reconcile_loop.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-
 #include <algorithm>
+#include <boost/asio/steady_timer.hpp>
 #include <utility>
 
 namespace vgpu {
@@ -18,8 +17,8 @@ std::shared_ptr<ReconcileLoop> ReconcileLoop::create(http::Loop& loop, WorkQueue
                                                      std::function<Outcome()> pass,
                                                      std::function<milliseconds()> interval,
                                                      Status& status, Times times) {
-    return std::shared_ptr<ReconcileLoop>(new ReconcileLoop(loop, queue, std::move(pass),
-                                                            std::move(interval), status, times));
+    return std::shared_ptr<ReconcileLoop>(
+        new ReconcileLoop(loop, queue, std::move(pass), std::move(interval), status, times));
 }
 
 ReconcileLoop::ReconcileLoop(http::Loop& loop, WorkQueue& queue, std::function<Outcome()> pass,
@@ -47,8 +46,8 @@ ReconcileLoop::Clock::time_point ReconcileLoop::due() const {
     Clock::time_point due = last_end_ + interval_();
     if (failures_ > 0) {
         constexpr unsigned most_doublings = 10;
-        due = std::min(due, last_end_ + times_.retry * (1U << std::min(failures_ - 1,
-                                                                       most_doublings)));
+        due = std::min(due,
+                       last_end_ + times_.retry * (1U << std::min(failures_ - 1, most_doublings)));
     }
     if (requested_) {
         due = std::min(due, std::max(*requested_ + times_.settle, last_end_ + times_.pause));

@@ -23,7 +23,8 @@ public:
         bool changed = false; ///< a further pass may find more to do
     };
     struct Times {
-        std::chrono::milliseconds settle{300}; ///< from a request to its pass: events come in bursts
+        std::chrono::milliseconds settle{
+            300}; ///< from a request to its pass: events come in bursts
         std::chrono::milliseconds pause{1000}; ///< from the end of a pass to the next
         std::chrono::milliseconds retry{5000}; ///< after a failure; doubled each time
     };
@@ -51,8 +52,7 @@ private:
     struct Timer;
 
     ReconcileLoop(http::Loop& loop, WorkQueue& queue, std::function<Outcome()> pass,
-                  std::function<std::chrono::milliseconds()> interval, Status& status,
-                  Times times);
+                  std::function<std::chrono::milliseconds()> interval, Status& status, Times times);
     [[nodiscard]] Clock::time_point due() const;
     void schedule();
     void begin();

@@ -37,8 +37,8 @@ void reloading() {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
     constexpr std::int64_t million = 1000000;
-    notify(fmt::format("RELOADING=1\nMONOTONIC_USEC={}",
-                       now.tv_sec * million + now.tv_nsec / 1000));
+    notify(
+        fmt::format("RELOADING=1\nMONOTONIC_USEC={}", now.tv_sec * million + now.tv_nsec / 1000));
 }
 
 void stopping(std::chrono::seconds most) {

@@ -28,9 +28,9 @@ public:
         std::array<std::uint64_t, all_stages.size()> actions{};
         std::array<std::uint64_t, all_stages.size()> failures{};
         std::chrono::milliseconds last_pass{};
-        std::int64_t last_pass_ended = 0; ///< seconds since 1970; 0: none has
-        std::string last_pass_ended_at;   ///< the same as RFC 3339
-        std::string last_pass_error;      ///< why it could not look at the host
+        std::int64_t last_pass_ended = 0;      ///< seconds since 1970; 0: none has
+        std::string last_pass_ended_at;        ///< the same as RFC 3339
+        std::string last_pass_error;           ///< why it could not look at the host
         std::chrono::milliseconds event_lag{}; ///< from the last event to the end of its pass
         http::Counters http;
     };

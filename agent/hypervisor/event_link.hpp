@@ -8,16 +8,16 @@
 
 namespace vgpu {
 
-/// A connection to libvirt for events only, opened again with back-off whenever it is lost. An event
-/// means "look at this domain again", no more: libvirt's events can be late, doubled or lost.
+/// A connection to libvirt for events only, opened again with back-off whenever it is lost. An
+/// event means "look at this domain again", no more: libvirt's events can be late, doubled or lost.
 class EventLink {
 public:
     struct Callbacks {
         /// A domain was defined, started, stopped, ... Called on libvirt's event thread: must not
         /// block, and must not call libvirt.
         std::function<void(const Uuid& domain)> changed;
-        /// The connection is there (an empty text), or why it is not. After each loss everything has
-        /// to be looked at again. Called on the link's thread: must not block for long.
+        /// The connection is there (an empty text), or why it is not. After each loss everything
+        /// has to be looked at again. Called on the link's thread: must not block for long.
         std::function<void(const std::string& trouble)> state;
     };
 

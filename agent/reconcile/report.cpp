@@ -48,8 +48,11 @@ std::string report_text(const ReconcileReport& report) {
     return text.empty() ? "Nothing to do.\n" : text;
 }
 
-std::string report_json(const ReconcileReport& report) {
-    using Json = nlohmann::ordered_json;
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const ReconcileReport& report) {
     Json json;
     json["dry_run"] = report.dry_run;
     json["actions"] = Json::array();
@@ -65,7 +68,17 @@ std::string report_json(const ReconcileReport& report) {
         json["actions"].push_back(std::move(entry));
     }
     json["problems"] = report.problems;
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json;
+}
+
+} // namespace
+
+std::string report_json(const ReconcileReport& report) {
+    return to_json(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string report_line(const ReconcileReport& report) {
+    return to_json(report).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 } // namespace vgpu

@@ -44,5 +44,7 @@ struct ReconcileReport {
 [[nodiscard]] std::string report_text(const ReconcileReport& report);
 /// {"dry_run":…,"actions":[{"stage","text","device","domain":{"name","uuid"},"error"}],"problems":[…]}
 [[nodiscard]] std::string report_json(const ReconcileReport& report);
+/// The same on one line, for the event stream.
+[[nodiscard]] std::string report_line(const ReconcileReport& report);
 
 } // namespace vgpu
