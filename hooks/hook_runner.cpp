@@ -82,8 +82,8 @@ public:
                 proc_,
                 witnesses_,
                 std::move(boot_id),
-                [this](NoteLevel level, const std::string& text, const DeviceKey& device) {
-                    note(level, text, device.device());
+                [this](NoteLevel level, const std::string& text, const NoteSubject& subject) {
+                    note(level, text, subject.device ? subject.device->device() : "");
                 }} {
         locks_.on_acquired([this] { sysfs_.forget_child(); });
     }

@@ -27,7 +27,7 @@ struct ReconcileOptions {
     bool no_rebind = false;
 };
 
-void say_nothing(NoteLevel, const std::string&, const DeviceKey&) {}
+void say_nothing(NoteLevel, const std::string&, const NoteSubject&) {}
 
 Result<ReconcileReport> reconcile_here(const CommonOptions& common,
                                        const ReconcileOptions& options) {

@@ -14,7 +14,7 @@ using std::chrono::seconds;
 /// A command is over by then, whatever the drivers do.
 constexpr seconds longest(25);
 
-void print_note(NoteLevel level, const std::string& text, const DeviceKey&) {
+void print_note(NoteLevel level, const std::string& text, const NoteSubject&) {
     if (level == NoteLevel::info) {
         complain(text);
     } else {

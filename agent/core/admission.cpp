@@ -12,13 +12,15 @@ namespace {
 
 Error held_by(const DeviceKey& key, const Claim& claim) {
     return Error(
-        ErrorCode::busy,
-        fmt::format(
-            "{} is claimed by domain {} ({} since {}, {}); stop that domain, or run "
-            "`virt-vgpu assign` to give this one another device; if that domain is shut off and "
-            "its claim stays, run `virt-vgpu release {}`",
-            key.device(), claim.owner(), to_string(claim.state), claim.claimed_at, claim.profile,
-            key.device()));
+               ErrorCode::busy,
+               fmt::format(
+                   "{} is claimed by domain {} ({} since {}, {}); stop that domain, or run "
+                   "`virt-vgpu assign` to give this one another device; if that domain is shut off "
+                   "and its claim stays, run `virt-vgpu release {}`",
+                   key.device(), claim.owner(), to_string(claim.state), claim.claimed_at,
+                   claim.profile, key.device()))
+        .on(key.device())
+        .held_by(claim.domain_uuid.to_string());
 }
 
 Result<void> locate_vf(Host& host, Slot& slot) {

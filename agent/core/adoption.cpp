@@ -78,12 +78,13 @@ Result<bool> adopt(Host& host, const Uuid& domain, const std::string& name,
     VGPU_TRY_ASSIGN(const auto claim, host.claims.read(device.device));
     const bool stale = claim && claim->domain_uuid == domain && host.of_another_boot(*claim);
     if (claim && claim->domain_uuid != domain) {
-        return fail(ErrorCode::conflict,
-                    fmt::format("{} is used by the running domain {} ({}) but claimed by domain "
-                                "{}; nothing is changed: stop "
-                                "one of them",
-                                device.device.device(), printable(name), domain.to_string(),
-                                claim->owner()));
+        return fail(Error(ErrorCode::conflict,
+                          fmt::format("{} is used by the running domain {} ({}) but claimed by "
+                                      "domain {}; nothing is changed: stop one of them",
+                                      device.device.device(), printable(name), domain.to_string(),
+                                      claim->owner()))
+                        .on(device.device.device())
+                        .held_by(claim->domain_uuid.to_string()));
     }
     if (claim && !stale) {
         return false;

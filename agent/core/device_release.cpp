@@ -71,8 +71,11 @@ Result<void> reset_claimed(DeviceLock& lock, Framework& framework, Deadline dead
 }
 
 Error kept(const DeviceKey& key, const Claim& claim, const Error& why) {
-    return why.in(fmt::format("{} stays claimed by domain {} as {}", key.device(), claim.owner(),
-                              to_string(claim.state)));
+    return why
+        .in(fmt::format("{} stays claimed by domain {} as {}", key.device(), claim.owner(),
+                        to_string(claim.state)))
+        .on(key.device())
+        .held_by(claim.domain_uuid.to_string());
 }
 
 Result<bool> repair_locked(Host& host, Framework& framework, DeviceLock& lock, Deadline deadline) {
@@ -104,18 +107,20 @@ Result<void> prove_free(Host& host, Framework& framework, const DeviceKey& key,
     if (user) {
         const Verdict vmm = host.witnesses.vmm(user->domain, user->names, user->recorded);
         if (!vmm.dead()) {
-            return fail(ErrorCode::busy, vmm.why);
+            return fail(
+                Error(ErrorCode::busy, vmm.why).on(key.device()).held_by(user->domain.to_string()));
         }
     }
     VGPU_TRY_ASSIGN(const DeviceNodes nodes, framework.nodes(key));
     const Verdict held = host.witnesses.device_held(nodes);
     if (!held.dead()) {
-        return fail(ErrorCode::busy, held.why);
+        return fail(Error(ErrorCode::busy, held.why).on(key.device()));
     }
     VGPU_TRY_ASSIGN(const Probe probe, Witnesses::exclusive_open(nodes));
     if (probe == Probe::in_use) {
-        return fail(ErrorCode::busy,
-                    fmt::format("{} is in use ({} is held open)", key.device(), nodes.group));
+        return fail(Error(ErrorCode::busy,
+                          fmt::format("{} is in use ({} is held open)", key.device(), nodes.group))
+                        .on(key.device()));
     }
     return {};
 }

@@ -43,10 +43,13 @@ ErrorCode code_of(int error_number) {
     }
 }
 
+/// What a line of a log or of an error may be, in bytes.
+constexpr std::size_t most_text = 4000;
+
 } // namespace
 
 Error::Error(ErrorCode code, std::string text, int error_number)
-    : code_(code), error_number_(error_number), text_(printable(text, 4000)) {}
+    : code_(code), error_number_(error_number), text_(printable(text, most_text)) {}
 
 Error Error::system(int error_number, std::string_view operation, std::string_view object) {
     std::string text(operation);
@@ -55,11 +58,29 @@ Error Error::system(int error_number, std::string_view operation, std::string_vi
 }
 
 Error Error::in(std::string_view context) const {
-    return Error(code_, std::string(context).append(": ").append(text_), error_number_);
+    Error outer(*this);
+    outer.text_ = printable(std::string(context).append(": ").append(text_), most_text);
+    return outer;
 }
 
 Error Error::hint(std::string_view hint) const {
-    return Error(code_, std::string(text_).append("; ").append(hint), error_number_);
+    Error helpful(*this);
+    helpful.text_ = printable(std::string(text_).append("; ").append(hint), most_text);
+    return helpful;
+}
+
+Error Error::on(std::string_view device) const {
+    Error named(*this);
+    if (named.device_.empty()) {
+        named.device_ = printable(device);
+    }
+    return named;
+}
+
+Error Error::held_by(std::string_view domain_uuid) const {
+    Error held(*this);
+    held.holder_ = printable(domain_uuid);
+    return held;
 }
 
 std::string_view to_string(ErrorCode code) {

@@ -32,16 +32,26 @@ public:
     /// errno of the system call that failed, 0 if none did.
     int error_number() const { return error_number_; }
     const std::string& text() const { return text_; }
+    /// The device that stands in the way (PCI address or mdev UUID), empty if none is known.
+    const std::string& device() const { return device_; }
+    /// The UUID of the domain whose claim stands in the way, empty if none is known.
+    const std::string& holder() const { return holder_; }
 
     /// The same failure seen from further out: "CONTEXT: text".
     Error in(std::string_view context) const;
     /// The same failure with what to do about it: "text; HINT".
     Error hint(std::string_view hint) const;
+    /// The same failure with the device it is about, unless that is known already.
+    Error on(std::string_view device) const;
+    /// The same failure with the domain that has the device.
+    Error held_by(std::string_view domain_uuid) const;
 
 private:
     ErrorCode code_;
     int error_number_;
     std::string text_;
+    std::string device_;
+    std::string holder_;
 };
 
 /// Stable lower-case name of a code, e.g. "not_found", for JSON and logs.

@@ -9,15 +9,29 @@
 #include "agent/core/sysfs.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace vgpu {
 
 enum class NoteLevel { info, warning, error };
 
+/// What a note is about, for the fields of a log record.
+struct NoteSubject {
+    // Implicit: most notes are about a device.
+    NoteSubject(const DeviceKey& key) : device(key) {}
+    NoteSubject(const Uuid& uuid, std::string name)
+        : domain_uuid(uuid), domain_name(std::move(name)) {}
+
+    std::optional<DeviceKey> device;
+    std::optional<Uuid> domain_uuid;
+    std::string domain_name;
+};
+
 /// Something worth a log line that is no error of the operation: a dirty device was cleaned, a
 /// claim stays behind. The core returns, programs log: it only hands these out.
-using Notes = std::function<void(NoteLevel, const std::string& text, const DeviceKey& device)>;
+using Notes = std::function<void(NoteLevel, const std::string& text, const NoteSubject& subject)>;
 
 /// Everything the operations on claims and devices work with.
 struct Host {

@@ -25,6 +25,8 @@ struct Slot {
 
     /// "vgpu0 (NVIDIA L40S-4Q on 0000:41:00.4)", for messages.
     [[nodiscard]] std::string what() const;
+    /// A failure of this one.
+    [[nodiscard]] Error failed(const Error& why) const { return why.in(what()).on(key.device()); }
 };
 
 /// Looks at one device under its lock and decides whether the domain may have it (step P3).

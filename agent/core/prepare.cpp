@@ -86,7 +86,7 @@ private:
         for (Slot& slot : slots_) {
             const auto admitted = admit(host_, request_, lock_of(slot), slot, deadline_);
             if (!admitted) {
-                return fail(admitted.error().in(slot.what()));
+                return fail(slot.failed(admitted.error()));
             }
         }
         return {};
@@ -118,7 +118,7 @@ private:
             if (slot.wanted != nullptr && slot.key.is_mdev()) {
                 const auto chosen = choose_parent(host_, slot, refused_, deadline_);
                 if (!chosen) {
-                    return fail(chosen.error().in(slot.what()));
+                    return fail(slot.failed(chosen.error()));
                 }
             }
             slot.claim = new_claim(slot);
@@ -126,7 +126,7 @@ private:
             const auto claimed = slot.own ? host_.claims.take_over(lock, slot.claim)
                                           : host_.claims.link(lock, slot.claim);
             if (!claimed) {
-                return fail(claimed.error().in(slot.what()));
+                return fail(slot.failed(claimed.error()));
             }
             slot.claimed = true;
         }
@@ -176,7 +176,7 @@ private:
                 if (slot.key.is_mdev() && slot.parent_refused) {
                     refusing_.push_back(*slot.function);
                 }
-                return fail(type.error().in(slot.what()));
+                return fail(slot.failed(type.error()));
             }
             slot.claim.profile = type->name;
             slot.claim.type_id = type->id;
@@ -184,7 +184,7 @@ private:
             VGPU_TRY(must_still_be_ours(slot));
             const auto written = host_.claims.replace(lock_of(slot), slot.claim);
             if (!written) {
-                return fail(written.error().in(slot.what()));
+                return fail(slot.failed(written.error()));
             }
         }
         for (const Slot& slot :

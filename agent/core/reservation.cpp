@@ -48,9 +48,11 @@ Result<bool> reserve_one(Host& host, const PrepareRequest& request, const Wanted
         return false; // prepare finishes it, or refuses with the reason (P3)
     }
     if (claim) {
-        return fail(ErrorCode::conflict,
-                    fmt::format("{} is claimed by domain {} ({} since {})", wanted.device.device(),
-                                claim->owner(), to_string(claim->state), claim->claimed_at));
+        return fail(Error(ErrorCode::busy, fmt::format("{} is claimed by domain {} ({} since {})",
+                                                       wanted.device.device(), claim->owner(),
+                                                       to_string(claim->state), claim->claimed_at))
+                        .on(wanted.device.device())
+                        .held_by(claim->domain_uuid.to_string()));
     }
     VGPU_TRY_ASSIGN(const Claim fresh, reservation_of(host, request, wanted, incarnation));
     VGPU_TRY(host.claims.link(lock, fresh));

@@ -58,8 +58,9 @@ std::string record_json(const Log::Record& record) {
 }
 
 Notes Log::notes() const {
-    return [this](NoteLevel level, const std::string& text, const DeviceKey& device) {
-        write({level, text, device.device(), "", ""});
+    return [this](NoteLevel level, const std::string& text, const NoteSubject& subject) {
+        write({level, text, subject.device ? subject.device->device() : "", subject.domain_name,
+               subject.domain_uuid ? subject.domain_uuid->to_string() : ""});
     };
 }
 

@@ -71,6 +71,12 @@ Problem problem_of(const Error& error) {
     Problem problem;
     problem.name = to_string(error.code());
     problem.detail = error.text();
+    if (!error.device().empty()) {
+        problem.device = error.device();
+    }
+    if (!error.holder().empty()) {
+        problem.holder = error.holder();
+    }
     for (const auto& kind : kinds) {
         if (kind.code == error.code()) {
             problem.status = kind.status;
@@ -132,12 +138,15 @@ Error error_of(int status, std::string_view content_type, std::string_view body)
     const std::string title = text_field(*document, "title");
     const std::string& text = !detail.empty() ? detail : !title.empty() ? title : answer;
     const std::string type = text_field(*document, "type");
+    ErrorCode code = code_of_status(status);
     for (const auto& kind : kinds) {
         if (type == std::string(type_prefix) + std::string(to_string(kind.code))) {
-            return Error(kind.code, text);
+            code = kind.code;
         }
     }
-    return Error(code_of_status(status), text);
+    return Error(code, text)
+        .on(text_field(*document, "device"))
+        .held_by(text_field(*document, "holder"));
 }
 
 } // namespace vgpu::http

@@ -175,7 +175,7 @@ Result<std::vector<InstanceState>> Lifecycle::list(Deadline deadline) {
         }
         auto state = instance_state(info, claims, config_.paths.sysfs);
         if (!state) {
-            note_(NoteLevel::warning, state.error().text(), DeviceKey(info.uuid));
+            note_(NoteLevel::warning, state.error().text(), NoteSubject(info.uuid, info.name));
         } else if (!state->gpus.empty()) {
             list.push_back(std::move(*state));
         }

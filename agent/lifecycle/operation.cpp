@@ -111,11 +111,13 @@ Result<std::vector<Error>> Lifecycle::Operation::end_claims(const Uuid& domain) 
         const auto released =
             release_incarnation(host(), stored.key, *stored.claim, deadline_.within(share));
         if (!released) {
-            kept.push_back(released.error());
+            kept.push_back(released.error().on(stored.key.device()));
         } else if (!*released) {
-            kept.emplace_back(ErrorCode::busy,
-                              fmt::format("{} is being worked on by somebody else just now",
-                                          stored.key.device()));
+            kept.push_back(Error(ErrorCode::busy,
+                                 fmt::format("{} is being worked on by somebody else just now",
+                                             stored.key.device()))
+                               .on(stored.key.device())
+                               .held_by(domain.to_string()));
         }
     }
     return kept;

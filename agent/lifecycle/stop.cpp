@@ -84,7 +84,7 @@ Result<void> Lifecycle::Operation::end_vmm(const DomainInfo& info, const StopOpt
     host().note(
         NoteLevel::warning,
         fmt::format("{} did not end by SIGTERM ({}): SIGKILL", named(info), ended.error().text()),
-        DeviceKey(info.uuid));
+        NoteSubject(info.uuid, info.name));
     mark_young_devices(info);
     return hypervisor_->destroy(uuid, Termination::forced);
 }
@@ -101,7 +101,7 @@ Result<InstanceState> Lifecycle::stop(const std::string& id, const StopOptions& 
     for (const Error& error : kept) {
         operation->warnings.push_back(error.text());
         note_(NoteLevel::warning, named(info) + " is stopped, but " + error.text(),
-              DeviceKey(info.uuid));
+              NoteSubject(info.uuid, info.name));
     }
     auto after = operation->state_of(info.uuid.to_string());
     if (after || after.error().code() != ErrorCode::not_found || !state) {

@@ -26,7 +26,7 @@ public:
                proc,
                witnesses,
                proc.boot_id().value(),
-               [this](NoteLevel, const std::string& text, const DeviceKey&) {
+               [this](NoteLevel, const std::string& text, const NoteSubject&) {
                    notes.push_back(text);
                }} {}
 

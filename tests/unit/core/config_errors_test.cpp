@@ -37,7 +37,8 @@ INSTANTIATE_TEST_SUITE_P(
               "unknown key `hook.deadlin`; known keys there: deadline, release_budget"},
         Wrong{"[mdev]\nx = 1", 2, "unknown key `mdev.x`; known keys there: self_removal"},
         Wrong{"[hooks]\ndeadline = '5s'", 1,
-              "unknown table `hooks`; known tables: paths, gpus, hook, mdev, libvirt, reconcile"},
+              "unknown table `hooks`; known tables: paths, gpus, hook, mdev, libvirt, api, "
+              "reconcile"},
         Wrong{"\ndeadline = '5s'", 2, "unknown key `deadline`; known tables: paths, gpus"},
         Wrong{"hook = 1", 1, "`hook` is a table: write [hook]"},
         Wrong{"[[hook]]\ndeadline = '5s'", 1, "`hook` is a table"},

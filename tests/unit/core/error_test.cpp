@@ -64,6 +64,14 @@ Result<int> quarter(int number) {
     return result;
 }
 
+TEST(Error, SeenFromFurtherOutStillNamesItsDeviceAndItsHolder) {
+    const Error inner = Error(ErrorCode::busy, "held").on("0000:41:00.4").held_by("f0");
+    const Error outer = inner.in("domain vm1").hint("stop it").on("0000:41:00.0");
+    EXPECT_EQ(outer.text(), "domain vm1: held; stop it");
+    EXPECT_EQ(outer.device(), "0000:41:00.4") << "what failed first is what stands in the way";
+    EXPECT_EQ(outer.holder(), "f0");
+}
+
 TEST(Result, TryReturnsTheFirstErrorAndElseTheValue) {
     EXPECT_EQ(quarter(12).value(), 3);
     EXPECT_EQ(quarter(3).error().text(), "odd");

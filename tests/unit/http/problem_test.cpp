@@ -31,11 +31,13 @@ TEST(Problem, CarriesEveryErrorThereAndBack) {
 }
 
 TEST(Problem, NamesDeviceDomainAndHolder) {
-    auto problem = problem_of(Error(ErrorCode::busy, "held"));
-    problem.device = "0000:41:00.4";
+    auto problem = problem_of(Error(ErrorCode::busy, "held").on("0000:41:00.4").held_by("other"));
     problem.domain = "vm\xff";
-    problem.holder = "other";
-    const auto document = nlohmann::json::parse(to_response(problem).body);
+    const auto response = to_response(problem);
+    const Error back = error_of(response.status, response.content_type, response.body);
+    EXPECT_EQ(back.device(), "0000:41:00.4");
+    EXPECT_EQ(back.holder(), "other");
+    const auto document = nlohmann::json::parse(response.body);
     EXPECT_EQ(document.at("type"), "urn:virt-vgpu:problem:busy");
     EXPECT_EQ(document.at("status"), 409);
     EXPECT_EQ(document.at("device"), "0000:41:00.4");

@@ -55,7 +55,7 @@ Living::Living()
           [this](Deadline) -> Result<std::unique_ptr<DomainControl>> {
               return std::make_unique<Shared>(hypervisor);
           },
-          [this](NoteLevel, const std::string& text, const DeviceKey&) {
+          [this](NoteLevel, const std::string& text, const NoteSubject&) {
               host.notes.push_back(text);
           }) {
     hypervisor.on_start = [this](const DomainInfo& info) -> Result<void> {

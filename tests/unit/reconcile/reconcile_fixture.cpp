@@ -6,7 +6,7 @@ namespace vgpu::test {
 
 ReconcileReport Reconciling::pass(bool dry_run) {
     using std::chrono::seconds;
-    const auto ignore = [](NoteLevel, const std::string&, const DeviceKey&) {};
+    const auto ignore = [](NoteLevel, const std::string&, const NoteSubject&) {};
     const auto look =
         HostSession::open(host.configuration, HostSession::Purpose::look, seconds(60), ignore)
             .value();
