@@ -2,6 +2,7 @@
 
 #include "agent/http/response_head.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
@@ -20,21 +21,36 @@ constexpr std::size_t linger_bytes = std::size_t{16} << 20U;
 
 } // namespace
 
-void Channel::respond(Response response) {
-    mailbox_->post([connection = connection_, exchange = exchange_,
-                    held = std::make_shared<Response>(std::move(response))] {
+void Channel::deliver(std::function<void(ClientConnection&)> answer) {
+    mailbox_->post([state = state_, connection = connection_, bytes = body_bytes_,
+                    answer = std::move(answer)] {
+        if (const auto found = state.lock()) {
+            --found->counters.requests_waiting;
+            found->counters.body_bytes -= bytes;
+        }
         if (const auto found = connection.lock()) {
-            found->respond(exchange, std::move(*held));
+            answer(*found);
         }
     });
 }
 
+void Channel::respond(Response response) {
+    deliver([exchange = exchange_,
+             held = std::make_shared<Response>(std::move(response))](ClientConnection& connection) {
+        connection.respond(exchange, std::move(*held));
+    });
+}
+
 void Channel::stream(StreamResponse response) {
-    mailbox_->post([connection = connection_, exchange = exchange_,
-                    held = std::make_shared<StreamResponse>(std::move(response))] {
-        if (const auto found = connection.lock()) {
-            found->stream(exchange, std::move(*held));
-        }
+    if (response.events == nullptr) {
+        respond(to_response(protocol_problem(500, "unanswered", "there are no events to send")));
+        return;
+    }
+    // On the loop it may be too late to look at the stream: whoever lends it may end it first.
+    deliver([exchange = exchange_, events = response.events->history(),
+             held = std::make_shared<StreamResponse>(std::move(response))](
+                ClientConnection& connection) {
+        connection.stream(exchange, std::move(*held), events);
     });
 }
 
@@ -53,24 +69,15 @@ void ClientConnection::close() {
     }
     end_exchange(0);
     set_phase(Phase::closed);
-    disarm();
+    timer_.cancel();
     error_code ignored;
     socket_.close(ignored);
     free_reading();
     state_->remove(shared_from_this());
 }
 
-void ClientConnection::arm(Limits::Duration duration) {
-    timer_.expires_after(duration);
-    timer_.async_wait([self = shared_from_this(), turn = ++timer_turn_](error_code error) {
-        // A timer that had fired before it was set anew comes with an old turn.
-        if (!error && turn == self->timer_turn_) {
-            self->expired();
-        }
-    });
-}
-
 void ClientConnection::expired() {
+    const auto self = shared_from_this();
     switch (phase_) {
     case Phase::reading:
         ++state_->counters.timeouts;
@@ -110,15 +117,16 @@ void ClientConnection::dispatch() {
     }
     Request request = take_request(*std::move(target));
     set_phase(Phase::handling);
-    disarm();
+    timer_.cancel();
     free_reading();
     ++state_->counters.requests_waiting;
-    exchange_->channel =
-        std::make_shared<Channel>(state_->mailbox, weak_from_this(), ++exchange_number_);
+    exchange_->channel = std::make_shared<Channel>(state_, weak_from_this(), ++exchange_number_,
+                                                   std::exchange(exchange_->body_bytes, 0));
     watch_for_hang_up();
     Reply reply(exchange_->channel);
+    const auto handler = state_->handler;
     try {
-        state_->handler(std::move(request), std::move(reply));
+        (*handler)(std::move(request), std::move(reply));
     } catch (...) {
         // Whatever it was, the reply was dropped on the way here: the client gets a 500.
         return;
@@ -139,10 +147,32 @@ void ClientConnection::respond(std::uint64_t exchange, Response response) {
     if (phase_ != Phase::handling || exchange != exchange_number_) {
         return;
     }
-    --state_->counters.requests_waiting;
     exchange_->channel.reset();
     socket_.cancel(); // watch_for_hang_up()
-    write(response);
+    if (count_answer(response.body.size())) {
+        write(std::move(response));
+        return;
+    }
+    write(to_response(over_limit(503, "too_many_answers",
+                                 "what was asked is done, but clients keep virt-vgpud from sending "
+                                 "the answer: it holds as many bytes for them as it may; ask "
+                                 "again later for what is")
+                          .problem));
+}
+
+/// False if too much waits already for clients that do not read; small answers always have room.
+bool ClientConnection::count_answer(std::size_t bytes) {
+    auto& counters = state_->counters;
+    if (bytes <= state_->limits.small_answer || exchange_->method == "HEAD") {
+        return true;
+    }
+    if (bytes > state_->limits.answers - std::min(counters.answer_bytes, state_->limits.answers)) {
+        ++counters.requests_refused;
+        return false;
+    }
+    counters.answer_bytes += bytes;
+    exchange_->answer_bytes = bytes;
+    return true;
 }
 
 void ClientConnection::refuse(const Refusal& refusal) {
@@ -150,18 +180,21 @@ void ClientConnection::refuse(const Refusal& refusal) {
     if (refusal.counter != nullptr) {
         ++(state_->counters.*refusal.counter);
     }
+    if (exchange_->head_bytes == 0) {
+        note_first_line(); // as far as it was read
+    }
     write(to_response(refusal.problem));
 }
 
-void ClientConnection::write(const Response& response) {
+void ClientConnection::write(Response response) {
     keep_alive_ = keep_alive_ && !state_->stopping;
     set_phase(Phase::writing);
     status_ = response.status;
     out_head_ = response_head(
         response, {.keep_alive = keep_alive_, .minor_version = exchange_->minor_version});
     const bool bodiless = exchange_->method == "HEAD" || status_ == 204 || status_ == 304;
-    out_body_ = bodiless ? std::string() : response.body;
-    arm(state_->limits.write);
+    out_body_ = bodiless ? std::string() : std::move(response.body);
+    timer_.set(state_->limits.write);
     const std::array<net::const_buffer, 2> buffers{net::buffer(out_head_), net::buffer(out_body_)};
     net::async_write(socket_, buffers, [self = shared_from_this()](error_code error, std::size_t) {
         if (self->phase_ != Phase::writing) {
@@ -177,6 +210,9 @@ void ClientConnection::write(const Response& response) {
 
 void ClientConnection::written() {
     end_exchange(status_);
+    if (phase_ == Phase::closed) { // by the access log
+        return;
+    }
     std::string().swap(out_head_);
     std::string().swap(out_body_);
     if (keep_alive_) {
@@ -187,7 +223,7 @@ void ClientConnection::written() {
     socket_.shutdown(net::socket_base::shutdown_send, ignored);
     set_phase(Phase::lingering);
     // Closed with input unread, the client's next write fails before it reads why.
-    arm(state_->limits.linger);
+    timer_.set(state_->limits.linger);
     linger(linger_bytes);
 }
 
@@ -214,9 +250,9 @@ void ClientConnection::end_exchange(int status) {
     }
     auto& counters = state_->counters;
     counters.body_bytes -= exchange->body_bytes;
+    counters.answer_bytes -= exchange->answer_bytes;
     if (exchange->channel != nullptr) {
         exchange->channel->abandon();
-        --counters.requests_waiting;
     }
     if (streaming_ != nullptr) {
         --counters.streams_open;
@@ -229,11 +265,18 @@ void ClientConnection::end_exchange(int status) {
         ++counters.requests_by_class[static_cast<std::size_t>(status / 100) %
                                      counters.requests_by_class.size()];
     }
-    if (state_->log) {
-        state_->log(
+    const auto log = state_->log;
+    if (log == nullptr || !*log) {
+        return;
+    }
+    try {
+        (*log)(
             {exchange->method, exchange->target, status,
              std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - exchange->start),
              peer_});
+    } catch (...) {
+        // A record that cannot be written is no reason to end the loop.
+        return;
     }
 }
 

@@ -6,9 +6,9 @@
 
 #include <atomic>
 #include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,20 +18,29 @@ namespace vgpu::http {
 class ClientConnection;
 
 /// What a Reply holds: enough to find its request again, nothing that keeps the connection.
+///
+/// The request counts as waiting, and its body as held, until the reply is given: the handler may
+/// have both in a queue, and clients that ask and go at once must not fill that.
 class Channel : public ReplyChannel {
 public:
-    Channel(std::shared_ptr<Mailbox> mailbox, std::weak_ptr<ClientConnection> connection,
-            std::uint64_t exchange)
-        : mailbox_(std::move(mailbox)), connection_(std::move(connection)), exchange_(exchange) {}
+    Channel(const std::shared_ptr<ServerState>& state, std::weak_ptr<ClientConnection> connection,
+            std::uint64_t exchange, std::size_t body_bytes)
+        : mailbox_(state->mailbox), state_(state), connection_(std::move(connection)),
+          exchange_(exchange), body_bytes_(body_bytes) {}
     void respond(Response response) override;
     void stream(StreamResponse response) override;
     [[nodiscard]] bool abandoned() const override { return abandoned_.load(); }
     void abandon() { abandoned_.store(true); }
 
 private:
+    /// Calls `answer` on the loop, if the connection is still there.
+    void deliver(std::function<void(ClientConnection&)> answer);
+
     std::shared_ptr<Mailbox> mailbox_;
+    std::weak_ptr<ServerState> state_;
     std::weak_ptr<ClientConnection> connection_;
     std::uint64_t exchange_;
+    std::size_t body_bytes_;
     std::atomic<bool> abandoned_{false};
 };
 
@@ -47,7 +56,8 @@ public:
     void wind_up() override;
     void close() override;
     void respond(std::uint64_t exchange, Response response);
-    void stream(std::uint64_t exchange, StreamResponse response);
+    /// `events` are those of `response`, taken while they were certainly there.
+    void stream(std::uint64_t exchange, StreamResponse response, std::shared_ptr<EventHistory> events);
     void pump();
 
 private:
@@ -59,11 +69,16 @@ private:
         std::string raw_target; ///< as sent
         std::chrono::steady_clock::time_point start;
         int minor_version = 1;
-        std::size_t body_bytes = 0;
+        HeaderFields headers;         ///< without the trailers of a chunked body
+        std::size_t head_bytes = 0;   ///< up to the body
+        std::size_t body_bytes = 0;   ///< set aside, until the handler has it
+        std::size_t answer_bytes = 0; ///< counted, 0 if small
         std::shared_ptr<Channel> channel;
     };
     struct Streaming {
-        StreamResponse source;
+        std::shared_ptr<EventHistory> events;
+        std::shared_ptr<EventStream> owned; ///< for those who let the stream live by this alone
+        EventFilter filter;
         std::uint64_t position = 0;
         std::shared_ptr<void> subscription;
         bool writing = false;
@@ -72,20 +87,27 @@ private:
 
     void wait_for_request();
     void read_request();
-    void header_read(boost::system::error_code error);
-    void body_read(boost::system::error_code error);
-    std::optional<Refusal> check_header();
+    void receive();
+    void received(boost::system::error_code error);
+    void parse();
+    bool header_complete();
+    std::optional<Refusal> check_progress() const;
+    std::optional<Refusal> check_header() const;
     std::optional<Refusal> reserve_body();
-    Refusal refusal_of(boost::system::error_code error) const;
+    [[nodiscard]] Refusal refusal_of(boost::system::error_code error) const;
+    [[nodiscard]] Refusal too_large() const;
     void send_continue();
+    void note_first_line();
     Request take_request(Target target);
     void dispatch();
     void watch_for_hang_up();
     void refuse(const Refusal& refusal);
-    void write(const Response& response);
+    void write(Response response);
+    bool count_answer(std::size_t bytes);
     void written();
     void linger(std::size_t left);
-    void start_stream(StreamResponse source);
+    void start_stream(StreamResponse response, std::shared_ptr<EventHistory> events);
+    void subscribe();
     void write_stream(std::string text);
     void stream_written();
     void end_stream();
@@ -94,25 +116,19 @@ private:
     void end_exchange(int status);
     void set_phase(Phase phase) { phase_ = phase; }
     void free_reading();
-    void arm(Limits::Duration duration);
-    void disarm() {
-        ++timer_turn_;
-        timer_.cancel();
-    }
 
     std::shared_ptr<ServerState> state_;
     boost::asio::local::stream_protocol::socket socket_;
-    boost::asio::steady_timer timer_;
+    Timer timer_;
     const Peer peer_;
     Phase phase_ = Phase::idle;
     bool keep_alive_ = true;
     bool timed_out_ = false;
-    std::uint64_t timer_turn_ = 0;
     std::uint64_t exchange_number_ = 0;
     int status_ = 0;
-    std::unique_ptr<Reading> reading_;
+    std::shared_ptr<Reading> reading_; ///< a read under way keeps it as well
     std::unique_ptr<Exchange> exchange_;
-    std::unique_ptr<Streaming> streaming_;
+    std::shared_ptr<Streaming> streaming_;
     std::string out_head_;
     std::string out_body_;
 };

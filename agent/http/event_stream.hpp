@@ -1,88 +1,58 @@
 #pragma once
 
-#include <cstdint>
-#include <deque>
-#include <functional>
+#include "agent/http/event_history.hpp"
+
 #include <memory>
-#include <mutex>
 #include <string>
-#include <string_view>
-#include <vector>
+#include <utility>
 
 namespace vgpu::http {
-
-struct Event {
-    std::string name; ///< one line, without CR or LF
-    std::string data; ///< any number of lines
-};
-
-using EventFilter = std::function<bool(const Event&)>;
 
 /// A source of server-sent events with a short memory, read by any number of clients.
 ///
 /// There is one bounded history for all of them, and a reader is a position in it: a hundred slow
 /// readers cost no more than one, and none of them can hold up publish(). Whoever falls behind the
 /// history's end is told to be `lost`. All functions may be called from any thread.
+///
+/// It may be destroyed before the streams that read it: they send what there is, and end.
 class EventStream {
 public:
-    struct Capacity {
-        std::size_t events = 1024;
-        std::size_t bytes = std::size_t{4} << 20U;
-    };
+    using Capacity = EventCapacity;
+    using Start = EventHistory::Start;
+    using Batch = EventHistory::Batch;
 
     /// `epoch` goes into every id and must differ from run to run (a boot or incarnation id): else
     /// a client of the last run would resume in the middle of this one. Letters, digits, '-'.
     explicit EventStream(std::string epoch) : EventStream(std::move(epoch), Capacity()) {}
-    EventStream(std::string epoch, Capacity capacity);
+    EventStream(std::string epoch, Capacity capacity)
+        : history_(std::make_shared<EventHistory>(std::move(epoch), capacity)) {}
+    ~EventStream() { history_->close(); }
+    EventStream(const EventStream&) = delete;
+    EventStream& operator=(const EventStream&) = delete;
 
-    /// Adds an event and wakes the readers. An event larger than the whole history is kept alone.
-    void publish(const Event& event);
-
-    struct Start {
-        std::uint64_t position = 0;
-        bool lost = false; ///< the events after that id are no longer known
-    };
-    /// Where to go on after `last_event_id`; with an empty one, after the newest event.
-    [[nodiscard]] Start resume(std::string_view last_event_id) const;
-
-    struct Batch {
-        std::string text;  ///< as to be sent; empty: nothing new
-        bool lost = false; ///< the reader is too far behind
-    };
-    /// The next events from `position` on, which it moves; ends after `max_bytes`.
+    // As in EventHistory.
+    void publish(const Event& event) { history_->publish(event); }
+    void close() { history_->close(); }
+    [[nodiscard]] Start resume(std::string_view last_event_id) const {
+        return history_->resume(last_event_id);
+    }
     [[nodiscard]] Batch read(std::uint64_t& position, const EventFilter& filter,
-                             std::size_t max_bytes) const;
-
-    /// The id of the newest event: what a client that has just listed everything has seen.
-    [[nodiscard]] std::string newest_id() const;
-
-    /// The id of the event before `position`: whoever has it resumes there.
+                             std::size_t max_bytes) const {
+        return history_->read(position, filter, max_bytes);
+    }
+    [[nodiscard]] std::string newest_id() const { return history_->newest_id(); }
     [[nodiscard]] std::string id_before(std::uint64_t position) const {
-        return id_of(position - 1);
+        return history_->id_before(position);
+    }
+    [[nodiscard]] std::shared_ptr<void> subscribe(std::function<void()> wake) {
+        return history_->subscribe(std::move(wake));
     }
 
-    /// `wake` is called, on the publisher's thread and briefly, after each event while the returned
-    /// object lives. A call that has begun may end after that object's destruction.
-    [[nodiscard]] std::shared_ptr<void> subscribe(std::function<void()> wake);
+    /// For readers that may outlive this object.
+    [[nodiscard]] std::shared_ptr<EventHistory> history() const { return history_; }
 
 private:
-    struct Entry {
-        Event event;
-        std::string text;
-    };
-    [[nodiscard]] std::string id_of(std::uint64_t position) const;
-
-    const std::string epoch_;
-    const Capacity capacity_;
-    mutable std::mutex mutex_;
-    std::deque<std::shared_ptr<const Entry>> entries_;
-    std::uint64_t end_ = 1; ///< position after the newest entry
-    std::size_t bytes_ = 0;
-    std::vector<std::weak_ptr<std::function<void()>>> readers_;
+    std::shared_ptr<EventHistory> history_;
 };
-
-/// One event as it is sent; `id` may be empty. Line breaks of any kind in the data are kept apart,
-/// and in the name or id they are left out.
-std::string format_event(std::string_view id, const Event& event);
 
 } // namespace vgpu::http

@@ -19,19 +19,19 @@ Reply::~Reply() {
 }
 
 void Reply::operator()(Response response) {
-    if (const auto channel = std::exchange(channel_, nullptr)) {
-        channel->respond(std::move(response));
+    if (channel_ != nullptr && channel_->take()) {
+        channel_->respond(std::move(response));
     }
 }
 
 void Reply::stream(StreamResponse response) {
-    if (const auto channel = std::exchange(channel_, nullptr)) {
-        channel->stream(std::move(response));
+    if (channel_ != nullptr && channel_->take()) {
+        channel_->stream(std::move(response));
     }
 }
 
 void Reply::drop() noexcept {
-    if (channel_ != nullptr) {
+    if (channel_ != nullptr && !channel_->taken()) {
         (*this)(to_response(
             protocol_problem(500, "unanswered", "the request was given up without an answer")));
     }

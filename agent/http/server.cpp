@@ -10,7 +10,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -75,7 +74,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
 public:
     Impl(net::io_context& context, Listener listener, std::shared_ptr<ServerState> state)
         : state_(std::move(state)), listener_(std::make_unique<Listener>(std::move(listener))),
-          descriptor_(context), timer_(context) {}
+          descriptor_(context), timer_(state_->timers, [this] { expired(); }) {}
 
     void start() {
         // The listener keeps the descriptor: Asio only watches it.
@@ -89,16 +88,12 @@ public:
         }
         state_->stopping = true;
         close_listener();
-        state_->on_last_closed = [self = shared_from_this(), done = std::move(done)] {
-            self->timer_.cancel();
-            net::post(self->state_->context, done);
-        };
-        timer_.expires_after(grace);
-        timer_.async_wait([self = shared_from_this()](error_code error) {
-            if (!error) {
-                self->close_connections();
+        state_->on_last_closed = [weak = weak_from_this(), done = std::move(done)] {
+            if (const auto self = weak.lock()) {
+                self->tell_stopped(done);
             }
-        });
+        };
+        timer_.set(grace);
         for (const auto& connection : snapshot()) {
             connection->wind_up();
         }
@@ -108,17 +103,38 @@ public:
     }
 
     void abort() {
+        aborted_ = true;
         state_->stopping = true;
         state_->on_last_closed = nullptr;
         state_->mailbox->close();
         close_listener();
         timer_.cancel();
         close_connections();
+        state_->timers->close();
+        state_->handler.reset();
+        state_->log.reset();
     }
 
     [[nodiscard]] const Counters& counters() const { return state_->counters; }
 
 private:
+    void expired() {
+        const auto self = shared_from_this();
+        if (listener_ != nullptr) {
+            accept_all();
+        } else {
+            close_connections();
+        }
+    }
+    void tell_stopped(std::function<void()> done) {
+        timer_.cancel();
+        net::post(state_->context, [weak = weak_from_this(), done = std::move(done)] {
+            const auto self = weak.lock();
+            if (self != nullptr && !self->aborted_) {
+                done();
+            }
+        });
+    }
     [[nodiscard]] std::vector<std::shared_ptr<Connection>> snapshot() const {
         return {state_->connections.begin(), state_->connections.end()};
     }
@@ -164,12 +180,7 @@ private:
     }
 
     void wait_longer() {
-        timer_.expires_after(std::exchange(pause_, std::min(pause_ * 2, longest_pause)));
-        timer_.async_wait([self = shared_from_this()](error_code error) {
-            if (!error && self->listener_ != nullptr) {
-                self->accept_all();
-            }
-        });
+        timer_.set(std::exchange(pause_, std::min(pause_ * 2, longest_pause)));
     }
 
     void admit(UniqueFd fd) {
@@ -189,21 +200,17 @@ private:
     std::shared_ptr<ServerState> state_;
     std::unique_ptr<Listener> listener_;
     net::posix::stream_descriptor descriptor_;
-    net::steady_timer timer_; ///< runs after a failed accept, and while stopping
+    Timer timer_; ///< runs after a failed accept, and while stopping
     std::chrono::milliseconds pause_ = first_pause;
+    bool aborted_ = false;
 };
 
 Server::Server(Loop& loop, Listener listener, Limits limits, Handler handler, AccessLog log) {
     auto& context = loop.context();
-    auto state = std::make_shared<ServerState>(ServerState{context,
-                                                           std::make_shared<Mailbox>(context),
-                                                           limits,
-                                                           std::move(handler),
-                                                           std::move(log),
-                                                           {},
-                                                           false,
-                                                           {},
-                                                           {}});
+    auto state = std::make_shared<ServerState>(
+        ServerState{context, std::make_shared<Mailbox>(context), Timers::create(context), limits,
+                    std::make_shared<const Handler>(std::move(handler)),
+                    std::make_shared<const AccessLog>(std::move(log))});
     impl_ = std::make_shared<Impl>(context, std::move(listener), std::move(state));
     impl_->start();
 }

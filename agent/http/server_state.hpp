@@ -3,6 +3,7 @@
 #include "agent/core/unique_fd.hpp"
 #include "agent/http/limits.hpp"
 #include "agent/http/reply.hpp"
+#include "agent/http/timers.hpp"
 
 #include <functional>
 #include <memory>
@@ -45,13 +46,16 @@ public:
 struct ServerState {
     boost::asio::io_context& context;
     std::shared_ptr<Mailbox> mailbox;
+    std::shared_ptr<Timers> timers;
     Limits limits;
-    Handler handler;
-    AccessLog log;
-    Counters counters;
+    /// Gone with the server, as is what they hold; whoever calls one keeps it, since the call may
+    /// end the server.
+    std::shared_ptr<const Handler> handler;
+    std::shared_ptr<const AccessLog> log;
+    Counters counters{};
     bool stopping = false;
-    std::unordered_set<std::shared_ptr<Connection>> connections;
-    std::function<void()> on_last_closed; ///< set while stopping
+    std::unordered_set<std::shared_ptr<Connection>> connections{};
+    std::function<void()> on_last_closed{}; ///< set while stopping
 
     /// A connection has closed.
     void remove(const std::shared_ptr<Connection>& connection);

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <utility>
 
@@ -17,7 +19,8 @@ constexpr std::size_t event_batch = std::size_t{64} << 10U;
 
 } // namespace
 
-void ClientConnection::stream(std::uint64_t exchange, StreamResponse response) {
+void ClientConnection::stream(std::uint64_t exchange, StreamResponse response,
+                              std::shared_ptr<EventHistory> events) {
     if (phase_ != Phase::handling || exchange != exchange_number_) {
         return;
     }
@@ -37,27 +40,36 @@ void ClientConnection::stream(std::uint64_t exchange, StreamResponse response) {
         respond(exchange, std::move(head));
         return;
     }
-    --state_->counters.requests_waiting;
     exchange_->channel.reset();
     set_phase(Phase::streaming);
     keep_alive_ = false;
     status_ = head.status;
     out_head_ = response_head(head, {.keep_alive = false, .chunked = is_chunked()});
-    start_stream(std::move(response));
+    start_stream(std::move(response), std::move(events));
 }
 
-void ClientConnection::start_stream(StreamResponse source) {
+void ClientConnection::start_stream(StreamResponse response,
+                                    std::shared_ptr<EventHistory> events) {
     ++state_->counters.streams;
     ++state_->counters.streams_open;
-    streaming_ = std::make_unique<Streaming>();
-    streaming_->source = std::move(source);
-    auto& events = *streaming_->source.events;
-    const auto start = events.resume(streaming_->source.last_event_id);
+    streaming_ = std::make_shared<Streaming>();
+    streaming_->events = std::move(events);
+    streaming_->owned = std::move(response.events);
+    streaming_->filter = std::move(response.filter);
+    const auto start = streaming_->events->resume(response.last_event_id);
     streaming_->position = start.position;
+    subscribe();
+    // After a loss the client must list everything again; the id lets it resume from here.
+    write_stream(start.lost ? format_event(streaming_->events->id_before(start.position),
+                                           {"resync", ""})
+                            : std::string(": open\n\n"));
+}
+
+void ClientConnection::subscribe() {
     // Publishers post once until the loop has looked, however many events they have.
     auto awake = std::make_shared<std::atomic<bool>>(false);
-    streaming_->subscription =
-        events.subscribe([awake, mailbox = state_->mailbox, weak = weak_from_this()] {
+    streaming_->subscription = streaming_->events->subscribe(
+        [awake, mailbox = state_->mailbox, weak = weak_from_this()] {
             if (!awake->exchange(true)) {
                 mailbox->post([awake, weak] {
                     awake->store(false);
@@ -67,9 +79,6 @@ void ClientConnection::start_stream(StreamResponse source) {
                 });
             }
         });
-    // After a loss the client must list everything again; the id lets it resume from here.
-    write_stream(start.lost ? format_event(events.id_before(start.position), {"resync", ""})
-                            : std::string(": open\n\n"));
 }
 
 /// Writes what has been published, unless a write is under way that will come back here.
@@ -77,29 +86,35 @@ void ClientConnection::pump() {
     if (phase_ != Phase::streaming || streaming_->writing || streaming_->ending) {
         return;
     }
-    while (true) {
-        const auto before = streaming_->position;
-        const auto& source = streaming_->source;
-        auto batch = source.events->read(streaming_->position, source.filter, event_batch);
-        if (batch.lost) {
-            ++state_->counters.streams_dropped;
-            close();
-            return;
-        }
-        if (!batch.text.empty()) {
-            write_stream(std::move(batch.text));
-            return;
-        }
-        if (before == streaming_->position) {
-            return;
-        }
+    const auto streaming = streaming_; // the filter may end this connection
+    EventHistory::Batch batch;
+    const auto before = streaming->position;
+    try {
+        batch = streaming->events->read(streaming->position, streaming->filter, event_batch);
+    } catch (...) {
+        close(); // the filter's failure ends this stream, not the loop
+        return;
+    }
+    if (phase_ != Phase::streaming || streaming->writing || streaming->ending) {
+        return;
+    }
+    if (batch.lost) {
+        ++state_->counters.streams_dropped;
+        close();
+    } else if (!batch.text.empty()) {
+        write_stream(std::move(batch.text));
+    } else if (before != streaming->position) {
+        // All filtered out. There may be much more of that: the others are served in between.
+        net::post(state_->context, [self = shared_from_this()] { self->pump(); });
+    } else if (batch.ended) {
+        end_stream();
     }
 }
 
 void ClientConnection::write_stream(std::string text) {
     streaming_->writing = true;
     out_body_ = text.empty() ? std::string("0\r\n\r\n") : is_chunked() ? chunk(text) : text;
-    arm(state_->limits.write);
+    timer_.set(state_->limits.write);
     const std::array<net::const_buffer, 2> buffers{net::buffer(out_head_), net::buffer(out_body_)};
     net::async_write(
         socket_, buffers,
@@ -118,7 +133,7 @@ void ClientConnection::stream_written() {
         end_stream();
         return;
     }
-    arm(state_->limits.heartbeat);
+    timer_.set(state_->limits.heartbeat);
     pump();
 }
 

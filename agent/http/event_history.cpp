@@ -1,4 +1,4 @@
-#include "agent/http/event_stream.hpp"
+#include "agent/http/event_history.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -38,39 +38,66 @@ std::string format_event(std::string_view id, const Event& event) {
     return out.append("\n");
 }
 
-EventStream::EventStream(std::string epoch, Capacity capacity)
+EventHistory::EventHistory(std::string epoch, EventCapacity capacity)
     : epoch_(std::move(epoch)), capacity_(capacity) {}
 
-std::string EventStream::id_of(std::uint64_t position) const {
+std::string EventHistory::id_of(std::uint64_t position) const {
     return epoch_ + "." + std::to_string(position);
 }
 
-void EventStream::publish(const Event& event) {
-    std::vector<std::shared_ptr<std::function<void()>>> wakes;
+void EventHistory::add(const Event& event) {
+    auto entry = std::make_shared<Entry>(Entry{event, format_event(id_of(end_), event)});
+    bytes_ += entry->text.size();
+    entries_.push_back(std::move(entry));
+    ++end_;
+    while (entries_.size() > 1 &&
+           (entries_.size() > capacity_.events || bytes_ > capacity_.bytes)) {
+        bytes_ -= entries_.front()->text.size();
+        entries_.pop_front();
+    }
+}
+
+EventHistory::Wakes EventHistory::living_readers() {
+    Wakes wakes;
+    std::erase_if(readers_, [](const auto& reader) { return reader.expired(); });
+    for (const auto& reader : readers_) {
+        if (auto wake = reader.lock()) {
+            wakes.push_back(std::move(wake));
+        }
+    }
+    return wakes;
+}
+
+void EventHistory::publish(const Event& event) {
+    Wakes wakes;
     {
         const std::lock_guard lock(mutex_);
-        auto entry = std::make_shared<Entry>(Entry{event, format_event(id_of(end_), event)});
-        bytes_ += entry->text.size();
-        entries_.push_back(std::move(entry));
-        ++end_;
-        while (entries_.size() > 1 &&
-               (entries_.size() > capacity_.events || bytes_ > capacity_.bytes)) {
-            bytes_ -= entries_.front()->text.size();
-            entries_.pop_front();
+        if (closed_) {
+            return;
         }
-        std::erase_if(readers_, [](const auto& reader) { return reader.expired(); });
-        for (const auto& reader : readers_) {
-            if (auto wake = reader.lock()) {
-                wakes.push_back(std::move(wake));
-            }
-        }
+        add(event);
+        wakes = living_readers();
     }
     for (const auto& wake : wakes) {
         (*wake)();
     }
 }
 
-EventStream::Start EventStream::resume(std::string_view last_event_id) const {
+void EventHistory::close() {
+    Wakes wakes;
+    {
+        const std::lock_guard lock(mutex_);
+        if (std::exchange(closed_, true)) {
+            return;
+        }
+        wakes = living_readers();
+    }
+    for (const auto& wake : wakes) {
+        (*wake)();
+    }
+}
+
+EventHistory::Start EventHistory::resume(std::string_view last_event_id) const {
     const std::lock_guard lock(mutex_);
     if (last_event_id.empty()) {
         return {end_, false};
@@ -88,22 +115,23 @@ EventStream::Start EventStream::resume(std::string_view last_event_id) const {
     return known ? Start{seen + 1, false} : Start{end_, true};
 }
 
-EventStream::Batch EventStream::read(std::uint64_t& position, const EventFilter& filter,
+EventHistory::Batch EventHistory::read(std::uint64_t& position, const EventFilter& filter,
                                      std::size_t max_bytes) const {
     std::vector<std::shared_ptr<const Entry>> found;
+    Batch batch;
     {
         const std::lock_guard lock(mutex_);
         const std::uint64_t first = end_ - entries_.size();
         if (position < first) {
-            return {{}, true};
+            return {{}, true, false};
         }
         std::size_t bytes = 0;
         for (; position < end_ && bytes < max_bytes; ++position) {
             found.push_back(entries_[static_cast<std::size_t>(position - first)]);
             bytes += found.back()->text.size();
         }
+        batch.ended = closed_ && found.empty();
     }
-    Batch batch;
     for (const auto& entry : found) {
         if (!filter || filter(entry->event)) {
             batch.text += entry->text;
@@ -112,12 +140,12 @@ EventStream::Batch EventStream::read(std::uint64_t& position, const EventFilter&
     return batch;
 }
 
-std::string EventStream::newest_id() const {
+std::string EventHistory::newest_id() const {
     const std::lock_guard lock(mutex_);
     return id_of(end_ - 1);
 }
 
-std::shared_ptr<void> EventStream::subscribe(std::function<void()> wake) {
+std::shared_ptr<void> EventHistory::subscribe(std::function<void()> wake) {
     auto reader = std::make_shared<std::function<void()>>(std::move(wake));
     const std::lock_guard lock(mutex_);
     std::erase_if(readers_, [](const auto& other) { return other.expired(); });
