@@ -1,6 +1,6 @@
 // Everything that knows Beast, in one source: it takes longer to compile than the rest.
 #include "agent/http/client_connection.hpp"
-#include "agent/http/text.hpp"
+#include "agent/http/header_check.hpp"
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
@@ -178,7 +178,8 @@ bool ClientConnection::header_complete() {
         exchange_->headers.emplace_back(std::string(field.name_string()),
                                         std::string(field.value()));
     }
-    auto refusal = check_header();
+    auto refusal = check_header(exchange_->headers, exchange_->raw_target,
+                                exchange_->minor_version, state_->limits);
     if (!refusal && !reading_->parser->is_done()) {
         refusal = reserve_body();
     }
@@ -229,38 +230,6 @@ void ClientConnection::send_continue() {
                              error ? self->close() : self->received({});
                          }
                      });
-}
-
-/// What Beast's parser leaves to its user.
-std::optional<Refusal> ClientConnection::check_header() const {
-    using beast::http::field;
-    const auto& message = reading_->parser->get();
-    if (message.target().size() > state_->limits.request_line) {
-        return over_limit(414, "target_too_long", "the request's target is too long");
-    }
-    const auto hosts = message.count(field::host);
-    if (hosts > 1 || (hosts == 0 && exchange_->minor_version == 1)) {
-        return malformed("a request has one Host field");
-    }
-    if (message.count(field::content_type) > 1) {
-        return malformed("the request has more than one Content-Type");
-    }
-    // A body that is framed in a way not known here would be read as the next request.
-    const auto encoding = message[field::transfer_encoding];
-    if (message.count(field::transfer_encoding) > 1 ||
-        (exchange_->minor_version == 0 && !encoding.empty()) ||
-        (!encoding.empty() && !beast::iequals(encoding, "chunked"))) {
-        return Refusal{protocol_problem(501, "unsupported_encoding",
-                                        "of transfer encodings only 'chunked' is known"),
-                       &Counters::requests_malformed};
-    }
-    const auto expect = message[field::expect];
-    if (!expect.empty() && !beast::iequals(expect, "100-continue")) {
-        return Refusal{protocol_problem(417, "unknown_expectation",
-                                        "of expectations only '100-continue' is known"),
-                       &Counters::requests_malformed};
-    }
-    return std::nullopt;
 }
 
 std::optional<Refusal> ClientConnection::reserve_body() {

@@ -10,6 +10,9 @@ namespace vgpu::http {
 
 namespace {
 
+/// A chunk's size with its extensions.
+constexpr std::size_t longest_chunk_line = 4096;
+
 tl::unexpected<Error> broken(std::string_view why) {
     return fail(ErrorCode::io, "virt-vgpud's answer is not understood: " + std::string(why));
 }
@@ -29,6 +32,7 @@ Result<void> ResponseReader::feed(std::string_view bytes) {
     while (true) {
         VGPU_TRY_ASSIGN(const bool advanced, step());
         if (!advanced) {
+            input_.erase(0, std::exchange(at_, 0));
             return {};
         }
     }
@@ -57,56 +61,58 @@ Result<bool> ResponseReader::step() {
     case State::chunk_size:
         return take_chunk_size();
     case State::chunk_end:
-    case State::trailer: {
-        std::string line;
-        VGPU_TRY_ASSIGN(const bool found, take_line(line));
-        if (!found) {
-            return false;
-        }
-        if (state_ == State::chunk_end && !line.empty()) {
-            return broken("a chunk is longer than it says");
-        }
-        if (line.empty()) {
-            state_ = state_ == State::chunk_end ? State::chunk_size : State::done;
-        }
-        return true;
-    }
+        return take_chunk_end();
+    case State::trailer:
+        return take_trailer();
     case State::done:
-        input_.clear();
+        at_ = input_.size();
         return false;
     }
     return false;
 }
 
-Result<bool> ResponseReader::take_line(std::string& line) {
-    const auto end = input_.find("\r\n");
-    if (end == std::string::npos) {
-        return input_.size() <= limits_.head ? Result<bool>(false)
-                                             : Result<bool>(broken("a line is too long"));
+Result<bool> ResponseReader::take_line(std::string_view& line, std::size_t limit) {
+    const std::string_view text = rest();
+    const auto end = text.find("\r\n");
+    if (std::min(end, text.size()) > limit) {
+        return broken("a line is too long");
     }
-    line = input_.substr(0, end);
-    input_.erase(0, end + 2);
+    if (end == std::string_view::npos) {
+        return false;
+    }
+    line = text.substr(0, end);
+    at_ += end + 2;
     return true;
 }
 
-Result<bool> ResponseReader::take_head() {
-    const auto end = input_.find("\r\n\r\n");
-    if (std::min(end, input_.size()) > limits_.head) {
+Result<void> ResponseReader::count_head(std::size_t bytes) {
+    head_bytes_ += bytes;
+    if (head_bytes_ > limits_.head) {
         return broken("its header has more than " + std::to_string(limits_.head) + " bytes");
     }
-    if (end == std::string::npos) {
-        return false;
+    return {};
+}
+
+Result<bool> ResponseReader::take_head() {
+    const std::string_view text = rest();
+    const auto end = text.find("\r\n\r\n");
+    if (end == std::string_view::npos) {
+        // Counted only once it is complete.
+        const Result<void> fits = count_head(text.size());
+        head_bytes_ -= text.size();
+        return fits.map([] { return false; });
     }
-    const std::string head = input_.substr(0, end + 2);
-    input_.erase(0, end + 4);
-    const std::string_view status_line = std::string_view(head).substr(0, head.find("\r\n"));
+    VGPU_TRY(count_head(end + 4));
+    const std::string_view head = text.substr(0, end + 2);
+    at_ += end + 4;
+    const std::string_view status_line = head.substr(0, head.find("\r\n"));
     response = {};
     // "HTTP/1.1 200 OK": the phrase and even the space before it may be missing.
     if (!status_line.starts_with("HTTP/1.") || status_line.size() < 12 || status_line[8] != ' ' ||
         !to_number(status_line.substr(9, 3), response.status, 10) || response.status < 100) {
         return broken("it begins with '" + printable(status_line, 60) + "'");
     }
-    VGPU_TRY(take_fields(std::string_view(head).substr(status_line.size() + 2)));
+    VGPU_TRY(take_fields(head.substr(status_line.size() + 2)));
     if (response.status >= 200) { // else only an interim answer
         VGPU_TRY(choose_framing());
     }
@@ -150,31 +156,51 @@ Result<void> ResponseReader::choose_framing() {
 }
 
 Result<bool> ResponseReader::take_chunk_size() {
-    std::string line;
-    VGPU_TRY_ASSIGN(const bool found, take_line(line));
+    std::string_view line;
+    VGPU_TRY_ASSIGN(const bool found, take_line(line, longest_chunk_line));
     if (!found) {
         return false;
     }
-    if (!to_number(trim(std::string_view(line).substr(0, line.find(';'))), left_, 16)) {
+    if (!to_number(trim(line.substr(0, line.find(';'))), left_, 16)) {
         return broken("a chunk's size is '" + printable(line, 60) + "'");
     }
     state_ = left_ == 0 ? State::trailer : State::chunk;
     return true;
 }
 
+Result<bool> ResponseReader::take_chunk_end() {
+    std::string_view line;
+    VGPU_TRY_ASSIGN(const bool found, take_line(line, longest_chunk_line));
+    if (found && !line.empty()) {
+        return broken("a chunk is longer than it says");
+    }
+    state_ = found ? State::chunk_size : state_;
+    return found;
+}
+
+Result<bool> ResponseReader::take_trailer() {
+    std::string_view line;
+    VGPU_TRY_ASSIGN(const bool found, take_line(line, limits_.head));
+    if (found) {
+        VGPU_TRY(count_head(line.size() + 2));
+        state_ = line.empty() ? State::done : state_;
+    }
+    return found;
+}
+
 Result<bool> ResponseReader::take_body() {
     const std::size_t size =
         state_ == State::until_close
-            ? input_.size()
-            : static_cast<std::size_t>(std::min<std::uint64_t>(left_, input_.size()));
+            ? rest().size()
+            : static_cast<std::size_t>(std::min<std::uint64_t>(left_, rest().size()));
     if (size == 0) {
         return false;
     }
     if (response.body.size() + size > limits_.body) {
         return broken("its body has more than " + std::to_string(limits_.body) + " bytes");
     }
-    response.body.append(input_, 0, size);
-    input_.erase(0, size);
+    response.body.append(rest().substr(0, size));
+    at_ += size;
     if (state_ != State::until_close) {
         left_ -= size;
         if (left_ == 0) {

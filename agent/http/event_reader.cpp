@@ -4,7 +4,15 @@
 
 namespace vgpu::http {
 
-void EventReader::take_line(std::vector<ReceivedEvent>& events) {
+namespace {
+
+/// Every event of a piece has a copy of the last id: a long one and many small events would be more
+/// than any limit.
+constexpr std::size_t longest_name = 1024;
+
+} // namespace
+
+Result<void> EventReader::take_line(std::vector<ReceivedEvent>& events) {
     const std::string line = std::exchange(line_, {});
     if (line.empty()) {
         if (has_data_) {
@@ -13,13 +21,17 @@ void EventReader::take_line(std::vector<ReceivedEvent>& events) {
         event_.name.clear();
         event_.data.clear();
         has_data_ = false;
-        return;
+        return {};
     }
     const auto colon = line.find(':');
     const std::string name = line.substr(0, colon);
     std::string value = colon == std::string::npos ? "" : line.substr(colon + 1);
     if (value.starts_with(' ')) {
         value.erase(0, 1);
+    }
+    if ((name == "id" || name == "event") && value.size() > longest_name) {
+        return fail(ErrorCode::io, "an event's " + name + " has more than " +
+                                       std::to_string(longest_name) + " bytes");
     }
     if (name == "id" && value.find('\0') == std::string::npos) {
         event_.id = value;
@@ -29,6 +41,7 @@ void EventReader::take_line(std::vector<ReceivedEvent>& events) {
         event_.data.append(has_data_ ? "\n" : "").append(value);
         has_data_ = true;
     }
+    return {};
 }
 
 Result<std::vector<ReceivedEvent>> EventReader::feed(std::string_view text) {
@@ -39,7 +52,7 @@ Result<std::vector<ReceivedEvent>> EventReader::feed(std::string_view text) {
             continue;
         }
         if (c == '\r' || c == '\n') {
-            take_line(events);
+            VGPU_TRY(take_line(events));
         } else if (line_.size() + event_.data.size() < limit_) {
             line_ += c;
         } else {
