@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 
 #include <array>
 
@@ -50,6 +52,14 @@ bool RawClient::read_some() {
     }
     received_.append(buffer.data(), static_cast<std::size_t>(count));
     return true;
+}
+
+int RawClient::unread() const {
+    int bytes = 0;
+    if (::ioctl(fd_.get(), SIOCOUTQ, &bytes) != 0) {
+        ADD_FAILURE() << "the kernel does not say what the server has read";
+    }
+    return bytes;
 }
 
 std::string RawClient::read_to_end() {

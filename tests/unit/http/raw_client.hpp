@@ -22,7 +22,8 @@ public:
     std::string read_to_end();
     /// Everything so far, once it contains `text`; what there is if the server closes before.
     std::string read_until(std::string_view text);
-    /// The size of the kernel's buffer for what we have not read.
+    /// How much the server has not read of what was sent, as the kernel counts it.
+    [[nodiscard]] int unread() const;
     [[nodiscard]] int fd() const { return fd_.get(); }
 
 private:

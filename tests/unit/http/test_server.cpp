@@ -42,10 +42,19 @@ Router TestServer::routes() {
                [](const Request& request, Reply reply) { reply(text(request.param("id"))); });
     router.add("GET", "/throws",
                [](const Request&, const Reply&) { throw std::runtime_error("handler"); });
-    router.add("GET", "/held", [this](const Request&, Reply reply) {
+    const auto hold = [this](const Request&, Reply reply) {
         const std::lock_guard lock(mutex_);
         held_.push_back(std::move(reply));
         changed_.notify_all();
+    };
+    router.add("GET", "/held", hold);
+    router.add("POST", "/held", hold);
+    router.add("POST", "/fields", [](const Request& request, Reply reply) {
+        std::string all;
+        for (const auto& [name, value] : request.headers) {
+            all.append(name).append("=").append(value).append(";");
+        }
+        reply(text(all));
     });
     router.add("GET", "/events", [this](const Request& request, Reply reply) {
         EventFilter filter;
@@ -70,6 +79,17 @@ void TestServer::on_loop(const std::function<void()>& work) {
         done.set_value();
     });
     done.get_future().wait();
+}
+
+void TestServer::wait_until(const std::function<bool(const Counters&)>& condition) {
+    while (!condition(counters())) {
+    }
+}
+
+void TestServer::wait_until_read(const RawClient& client) {
+    while (client.unread() > 0) {
+        on_loop([] {});
+    }
 }
 
 Counters TestServer::counters() {
