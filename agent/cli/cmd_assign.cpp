@@ -92,10 +92,6 @@ CLI::Validator gpu_argument() {
         "PF", "PF");
 }
 
-void add_domain(CLI::App& command, AssignOptions& options) {
-    command.add_option("DOMAIN", options.domain, "Name or UUID of the domain")->required();
-}
-
 } // namespace
 
 void add_assign(CLI::App& app, Program& program) {
@@ -103,7 +99,7 @@ void add_assign(CLI::App& app, Program& program) {
         app, program, "assign",
         "Give a domain a vGPU: request and free device go into its definition", assign_details);
     const auto options = std::make_shared<AssignOptions>();
-    add_domain(*command, *options);
+    add_domain_argument(*command, options->domain);
     command->add_option("--profile", options->profile,
                         "vGPU type: a name (NVIDIA L40S-4Q, l40s-4q) or a type id (1150)");
     command
@@ -125,7 +121,7 @@ void add_unassign(CLI::App& app, Program& program) {
     CLI::App* command = add_command(app, program, "unassign", "Take the vGPUs away from a domain",
                                     unassign_details);
     const auto options = std::make_shared<AssignOptions>();
-    add_domain(*command, *options);
+    add_domain_argument(*command, options->domain);
     command->add_option("--name", options->name, "Only the request of this name");
     command->callback([&program, options] {
         program.run = [&program, options] {

@@ -1,5 +1,7 @@
 #include "agent/cli/command.hpp"
+#include "agent/cli/operation_wait.hpp"
 #include "agent/cli/output.hpp"
+#include "agent/cli/reconcile_answer.hpp"
 #include "agent/hypervisor/libvirt_hypervisor.hpp"
 #include "agent/reconcile/instance_owner.hpp"
 #include "agent/reconcile/reconciler.hpp"
@@ -20,7 +22,8 @@ constexpr const char* details =
     R"(Heals what a crash left behind, once, as virt-vgpud does all the time: finishes claims that are
 draining, ends those whose domain and VMM are gone, gives running domains the claims that they lack,
 resets managed devices that carry a type and belong to nobody, and points shut-off domains at devices
-that are free. What cannot be proved stays as it is. Exit code 1 when a step has failed.)";
+that are free. What cannot be proved stays as it is. Exit code 1 when a step has failed. virt-vgpud
+makes the pass if it runs, else this program does, which needs root.)";
 
 struct ReconcileOptions {
     bool dry_run = false;
@@ -55,14 +58,49 @@ Result<ReconcileReport> reconcile_here(const CommonOptions& common,
     return reconcile(std::move(input));
 }
 
-int run_reconcile(const CommonOptions& common, const ReconcileOptions& options) {
-    const auto report_or_error = reconcile_here(common, options);
-    if (!report_or_error) {
-        return report(report_or_error.error());
+/// Error: is_not_running() for one that somebody has to make here.
+Result<ReconcileReport> reconcile_in_daemon(const CommonOptions& common,
+                                            const ReconcileOptions& options) {
+    VGPU_TRY_ASSIGN(const DaemonClient daemon, DaemonClient::open(common));
+    ChangeRequest change;
+    change.request.method = "POST";
+    change.request.target = "/v1/reconcile";
+    change.request.body = written_line(Json{{"dry_run", options.dry_run}});
+    change.doing = options.dry_run ? "looking at what there is to heal" : "healing";
+    change.command = "reconcile";
+    change.again = "repeating the command is safe";
+    VGPU_TRY_ASSIGN(const Json answer, carry_out(daemon, std::move(change)));
+    if (!member(answer, "actions").is_array()) {
+        return fail(ErrorCode::io, "virt-vgpud answered something else than a report");
     }
-    const int printed =
-        print(common.json ? report_json(*report_or_error) : report_text(*report_or_error));
-    return report_or_error->failures() > 0 ? exit_failed : printed;
+    return report_of(answer);
+}
+
+int finish(const CommonOptions& common, const ReconcileReport& report) {
+    const int printed = print(common.json ? report_json(report) : report_text(report));
+    return report.failures() > 0 ? exit_failed : printed;
+}
+
+int run_reconcile(const CommonOptions& common, const ReconcileOptions& options) {
+    // A daemon rebinds as its configuration says, and is not told otherwise for one pass.
+    if (!options.no_rebind) {
+        const auto made = reconcile_in_daemon(common, options);
+        if (made) {
+            return finish(common, *made);
+        }
+        if (!is_not_running(made.error())) {
+            return report_refusal(made.error());
+        }
+    }
+    const auto made = reconcile_here(common, options);
+    if (made) {
+        return finish(common, *made);
+    }
+    const bool daemon_runs = options.no_rebind && made.error().code() == ErrorCode::busy;
+    return report(daemon_runs ? made.error().hint("it makes the pass without --no-rebind, and "
+                                                  "`rebind = false` in [libvirt] is its way to "
+                                                  "leave definitions alone")
+                              : made.error());
 }
 
 } // namespace

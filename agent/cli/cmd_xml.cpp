@@ -1,9 +1,7 @@
 #include "agent/cli/command.hpp"
+#include "agent/cli/input_file.hpp"
 #include "agent/cli/output.hpp"
 #include "agent/cli/xml_report.hpp"
-#include "agent/core/file_io.hpp"
-
-#include <unistd.h>
 
 #include <memory>
 
@@ -14,13 +12,8 @@ namespace {
 constexpr const char* details =
     R"(Its requests, and its host devices. Needs neither libvirt nor a GPU.)";
 
-Result<std::string> read_xml(const std::string& file) {
-    return file == "-" ? read_descriptor(STDIN_FILENO, "standard input", xml::max_domain_xml_bytes)
-                       : read_small_file(file, xml::max_domain_xml_bytes);
-}
-
 int inspect(const CommonOptions& options, const std::string& file) {
-    const auto text = read_xml(file);
+    const auto text = read_input(file, xml::max_domain_xml_bytes);
     if (!text) {
         return report(text.error());
     }

@@ -30,6 +30,14 @@ void add_config_option(CLI::App& app, Program& program);
 /// Checks of arguments, so that a malformed one is a usage error.
 [[nodiscard]] CLI::Validator device_argument();
 [[nodiscard]] CLI::Validator pci_argument();
+[[nodiscard]] CLI::Validator uuid_argument();
+
+/// The argument that names a domain that is there, by name or UUID; it must be given. An instance
+/// is one that asks for a vGPU.
+void add_domain_argument(CLI::App& command, std::string& domain);
+void add_instance_argument(CLI::App& command, std::string& instance);
+/// The argument `name` for a domain that is to be made.
+CLI::Option* add_name_argument(CLI::App& command, const std::string& name, std::string& value);
 
 void add_gpus(CLI::App& app, Program& program);
 void add_devices(CLI::App& app, Program& program);
@@ -42,6 +50,21 @@ void add_assign(CLI::App& app, Program& program);
 void add_unassign(CLI::App& app, Program& program);
 void add_config(CLI::App& app, Program& program);
 void add_xml(CLI::App& app, Program& program);
+void add_create(CLI::App& app, Program& program);
+void add_start(CLI::App& app, Program& program);
+void add_stop(CLI::App& app, Program& program);
+void add_reboot(CLI::App& app, Program& program);
+void add_delete(CLI::App& app, Program& program);
+void add_fork(CLI::App& app, Program& program);
+void add_instances(CLI::App& app, Program& program);
+void add_instance(CLI::App& app, Program& program);
+void add_operations(CLI::App& app, Program& program);
+void add_events(CLI::App& app, Program& program);
+void add_top(CLI::App& app, Program& program);
+void add_completion(CLI::App& app, Program& program);
+
+/// All of them.
+void add_commands(CLI::App& app, Program& program);
 
 /// Reads the arguments and carries out what they ask for. Returns the exit code.
 [[nodiscard]] int run_program(int count, char** arguments);

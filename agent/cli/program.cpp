@@ -1,6 +1,8 @@
 #include "agent/cli/command.hpp"
 #include "agent/cli/output.hpp"
 
+#include <initializer_list>
+
 namespace vgpu::cli {
 
 namespace {
@@ -24,18 +26,25 @@ CLI::Validator check_with(const std::string& name, Parse parse) {
         name, name);
 }
 
-void add_commands(CLI::App& app, Program& program) {
-    add_gpus(app, program);
-    add_devices(app, program);
-    add_profiles(app, program);
-    add_claims(app, program);
-    add_doctor(app, program);
-    add_reconcile(app, program);
-    add_release(app, program);
-    add_assign(app, program);
-    add_unassign(app, program);
-    add_config(app, program);
-    add_xml(app, program);
+/// Commands of one kind stand together in --help.
+void add_group(CLI::App& app, Program& program, const std::string& title,
+               std::initializer_list<void (*)(CLI::App&, Program&)> adders) {
+    for (const auto add : adders) {
+        add(app, program);
+    }
+    for (CLI::App* command : app.get_subcommands({})) {
+        if (command->get_group() == "Subcommands") {
+            command->group(title);
+        }
+    }
+}
+
+CLI::Validator not_empty() {
+    return CLI::Validator(
+        [](const std::string& text) {
+            return text.empty() ? std::string("it is empty") : std::string();
+        },
+        "");
 }
 
 } // namespace
@@ -72,6 +81,37 @@ CLI::Validator device_argument() {
 CLI::Validator pci_argument() {
     return check_with("PCI-ADDRESS",
                       [](const std::string& text) { return PciAddress::parse(text); });
+}
+
+CLI::Validator uuid_argument() {
+    return check_with("UUID", [](const std::string& text) { return Uuid::parse(text); });
+}
+
+void add_domain_argument(CLI::App& command, std::string& domain) {
+    command.add_option("DOMAIN", domain, "Name or UUID of the domain")
+        ->required()
+        ->check(not_empty());
+}
+
+void add_instance_argument(CLI::App& command, std::string& instance) {
+    command.add_option("INSTANCE", instance, "Name or UUID of the domain")
+        ->required()
+        ->check(not_empty());
+}
+
+CLI::Option* add_name_argument(CLI::App& command, const std::string& name, std::string& value) {
+    return command.add_option(name, value, "Name of the new domain")->check(not_empty());
+}
+
+void add_commands(CLI::App& app, Program& program) {
+    add_group(app, program, "The host",
+              {add_gpus, add_devices, add_profiles, add_claims, add_doctor});
+    add_group(app, program, "Domains that libvirt has: their definitions, and what is left of them",
+              {add_assign, add_unassign, add_release, add_reconcile});
+    add_group(app, program, "Domains and their whole life, through virt-vgpud",
+              {add_create, add_start, add_stop, add_reboot, add_delete, add_fork, add_instances,
+               add_instance, add_operations, add_events});
+    add_group(app, program, "Helpers", {add_config, add_xml, add_completion});
 }
 
 int run_program(int count, char** arguments) {

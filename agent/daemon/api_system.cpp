@@ -134,6 +134,43 @@ void add_reconcile(http::Router& router, ApiContext& context) {
     });
 }
 
+/// What is known of the events after an id, or of all, and then the end.
+Response kept_events(const http::EventStream& events, const std::string& last_event_id) {
+    constexpr std::size_t batch_bytes = std::size_t{1} << 20U;
+    Response response;
+    response.content_type = "text/event-stream";
+    response.headers = {{"Cache-Control", "no-store"}};
+    const auto start = events.resume(last_event_id);
+    std::uint64_t position = last_event_id.empty() || start.lost ? events.oldest() : start.position;
+    if (start.lost) {
+        response.body = http::format_event(events.id_before(position), {"resync", ""});
+    }
+    while (true) {
+        auto batch = events.read(position, {}, batch_bytes);
+        if (batch.lost) { // more was published meanwhile than is kept
+            position = events.oldest();
+            batch.text = http::format_event(events.id_before(position), {"resync", ""});
+        }
+        if (batch.text.empty()) {
+            return response;
+        }
+        response.body += batch.text;
+    }
+}
+
+void add_events(http::Router& router, ApiContext& context) {
+    const std::shared_ptr<http::EventStream> events(&context.events, [](http::EventStream*) {});
+    router.add("GET", "/v1/events", [events](const Request& request, Reply reply) {
+        const std::string last_event_id = request.header("Last-Event-ID");
+        const auto follow = request.query.find("follow");
+        if (follow != request.query.end() && follow->second == "false") {
+            reply(kept_events(*events, last_event_id));
+        } else {
+            reply.stream({events, last_event_id, {}});
+        }
+    });
+}
+
 void add_operations(http::Router& router, ApiContext& context) {
     router.add("GET", "/v1/operations", [&context](const Request&, Reply reply) {
         reply(json_response(operations_json(context.operations.list())));
@@ -157,10 +194,7 @@ void add_system_routes(http::Router& router, ApiContext& context) {
                [&context](const Request&, Reply reply) { reply(host_response(context)); });
     add_reconcile(router, context);
     add_operations(router, context);
-    const std::shared_ptr<http::EventStream> events(&context.events, [](http::EventStream*) {});
-    router.add("GET", "/v1/events", [events](const Request& request, Reply reply) {
-        reply.stream({events, request.header("Last-Event-ID"), {}});
-    });
+    add_events(router, context);
     router.add("GET", "/healthz",
                [](const Request&, Reply reply) { reply(json_response("{\"status\":\"ok\"}\n")); });
     router.add("GET", "/readyz",

@@ -88,6 +88,11 @@ EventStream::Start EventStream::resume(std::string_view last_event_id) const {
     return known ? Start{seen + 1, false} : Start{end_, true};
 }
 
+std::uint64_t EventStream::oldest() const {
+    const std::lock_guard lock(mutex_);
+    return end_ - entries_.size();
+}
+
 EventStream::Batch EventStream::read(std::uint64_t& position, const EventFilter& filter,
                                      std::size_t max_bytes) const {
     std::vector<std::shared_ptr<const Entry>> found;

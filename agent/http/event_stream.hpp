@@ -45,6 +45,9 @@ public:
     /// Where to go on after `last_event_id`; with an empty one, after the newest event.
     [[nodiscard]] Start resume(std::string_view last_event_id) const;
 
+    /// Where everything that is still known begins.
+    [[nodiscard]] std::uint64_t oldest() const;
+
     struct Batch {
         std::string text;  ///< as to be sent; empty: nothing new
         bool lost = false; ///< the reader is too far behind

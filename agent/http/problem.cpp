@@ -65,6 +65,21 @@ std::string text_field(const nlohmann::json& object, const char* name) {
     return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+/// What a problem says besides its text, for a reader who has one line only: what the text names
+/// already is not said again.
+std::string with_details(std::string text, const nlohmann::json& document) {
+    constexpr std::array<std::pair<const char*, const char*>, 3> fields{
+        {{"device", "device "}, {"domain", "domain "}, {"holder", "held by "}}};
+    std::string details;
+    for (const auto& [name, words] : fields) {
+        const std::string value = text_field(document, name);
+        if (!value.empty() && text.find(value) == std::string::npos) {
+            details.append(details.empty() ? "" : ", ").append(words).append(printable(value));
+        }
+    }
+    return details.empty() ? text : text.append(" (").append(details).append(")");
+}
+
 } // namespace
 
 Problem problem_of(const Error& error) {
@@ -130,7 +145,10 @@ Error error_of(int status, std::string_view content_type, std::string_view body)
     }
     const std::string detail = text_field(*document, "detail");
     const std::string title = text_field(*document, "title");
-    const std::string& text = !detail.empty() ? detail : !title.empty() ? title : answer;
+    const std::string text = with_details(!detail.empty()  ? detail
+                                          : !title.empty() ? title
+                                                           : answer,
+                                          *document);
     const std::string type = text_field(*document, "type");
     for (const auto& kind : kinds) {
         if (type == std::string(type_prefix) + std::string(to_string(kind.code))) {

@@ -33,6 +33,7 @@ Problem protocol_problem(int status, std::string_view name, std::string detail);
 Response to_response(const Problem& problem);
 
 /// The failure that an answer of `status` with this body tells: the way back from problem_of().
+/// Device, domain and holder are added to the text where it does not name them itself.
 /// A body that is no problem document gives a text that names the status.
 Error error_of(int status, std::string_view content_type, std::string_view body);
 

@@ -43,6 +43,16 @@ TEST(Problem, NamesDeviceDomainAndHolder) {
     EXPECT_EQ(document.at("holder"), "other");
 }
 
+TEST(Problem, TellsDeviceDomainAndHolderAgainOnlyWhereTheTextDoesNot) {
+    auto problem = problem_of(Error(ErrorCode::busy, "0000:41:00.4 is claimed"));
+    problem.device = "0000:41:00.4";
+    problem.domain = "vm1";
+    problem.holder = "vm2\033[2J";
+    const auto response = to_response(problem);
+    const Error error = error_of(response.status, response.content_type, response.body);
+    EXPECT_EQ(error.text(), "0000:41:00.4 is claimed (domain vm1, held by vm2?[2J)");
+}
+
 TEST(Problem, OfAForeignServerStillTellsItsStatus) {
     EXPECT_EQ(error_of(404, "text/html", "<html>").code(), ErrorCode::not_found);
     EXPECT_THAT(error_of(502, "", "").text(), HasSubstr("502"));
