@@ -9,7 +9,7 @@ namespace {
 /// Needs nothing of the bash-completion package. Keys of the tables: a command's path; for values
 /// the path and an option, or the number of an argument.
 constexpr const char* script =
-    R"(# bash completion for virt-vgpu, made by `virt-vgpu completion bash`
+    R"bash(# bash completion for virt-vgpu, made by `virt-vgpu completion bash`
 declare -gA _virt_vgpu_commands=(
 @COMMANDS@)
 declare -gA _virt_vgpu_options=(

@@ -7,7 +7,7 @@ namespace vgpu::cli {
 namespace {
 
 constexpr const char* script =
-    R"(# fish completion for virt-vgpu, made by `virt-vgpu completion fish`
+    R"fish(# fish completion for virt-vgpu, made by `virt-vgpu completion fish`
 set -g __virt_vgpu_commands @COMMANDS@
 
 function __virt_vgpu_at -d 'Whether this is the command that has been typed'
