@@ -126,6 +126,7 @@ void add_gpu_options(CLI::App& app, CreateOptions& options) {
     app.add_option("--profile", options.profiles,
                    "vGPU type: a name (NVIDIA L40S-4Q, l40s-4q) or a type id; can be repeated")
         ->type_name("PROFILE")
+        ->check(not_empty())
         ->allow_extra_args(false);
     app.add_option("--count", options.count, "So many vGPUs of each --profile")
         ->check(CLI::Range(1, most_gpus))
@@ -146,16 +147,26 @@ void add_sources(CLI::App& app, CreateCommand& command) {
     app.add_option("--base-xml", command.base_file,
                    "Start from this domain XML; then only name, UUID and vGPUs can be said")
         ->type_name("FILE");
-    CLI::Option* file =
-        app.add_option("--file", command.file,
-                       "The whole request as JSON, as the API takes it; \"-\" is standard input")
-            ->type_name("FILE");
-    for (CLI::Option* option : app.get_options()) {
+    app.add_option("--file", command.file,
+                   "The whole request as JSON, as the API takes it; \"-\" is standard input")
+        ->type_name("FILE");
+}
+
+/// What a file says whole is said by no other option. (CLI11's excludes() would fill --help with
+/// it.)
+void check_sources(const CLI::App& app, const CreateCommand& command) {
+    if (command.file.empty()) {
+        if (command.request.name.empty() || command.request.profiles.empty()) {
+            throw CLI::ValidationError("create", "a NAME and a --profile are needed, or --file");
+        }
+        return;
+    }
+    for (const CLI::Option* option : app.get_options()) {
         const std::string name = option->get_single_name();
-        const bool compatible = option == file || option->get_positional() || name == "help" ||
-                                name == "json" || name == "config";
-        if (!compatible) {
-            file->excludes(option);
+        const bool goes_with_it =
+            option->get_positional() || name == "file" || name == "json" || name == "config";
+        if (option->count() > 0 && !goes_with_it) {
+            throw CLI::ExcludesError("--file", "--" + name);
         }
     }
 }
@@ -171,11 +182,8 @@ void add_create(CLI::App& app, Program& program) {
     add_device_options(*command, options->request);
     command->add_flag("--start", options->request.start, "Start it");
     add_sources(*command, *options);
-    command->callback([&program, options] {
-        if (options->file.empty() &&
-            (options->request.name.empty() || options->request.profiles.empty())) {
-            throw CLI::ValidationError("create", "a NAME and a --profile are needed, or --file");
-        }
+    command->callback([&program, command, options] {
+        check_sources(*command, *options);
         program.run = [&program, options] { return create(program.options, *options); };
     });
 }

@@ -31,6 +31,7 @@ void add_config_option(CLI::App& app, Program& program);
 [[nodiscard]] CLI::Validator device_argument();
 [[nodiscard]] CLI::Validator pci_argument();
 [[nodiscard]] CLI::Validator uuid_argument();
+[[nodiscard]] CLI::Validator not_empty();
 
 /// The argument that names a domain that is there, by name or UUID; it must be given. An instance
 /// is one that asks for a vGPU.

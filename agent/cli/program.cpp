@@ -39,14 +39,6 @@ void add_group(CLI::App& app, Program& program, const std::string& title,
     }
 }
 
-CLI::Validator not_empty() {
-    return CLI::Validator(
-        [](const std::string& text) {
-            return text.empty() ? std::string("it is empty") : std::string();
-        },
-        "");
-}
-
 } // namespace
 
 void add_config_option(CLI::App& app, Program& program) {
@@ -87,6 +79,14 @@ CLI::Validator uuid_argument() {
     return check_with("UUID", [](const std::string& text) { return Uuid::parse(text); });
 }
 
+CLI::Validator not_empty() {
+    return CLI::Validator(
+        [](const std::string& text) {
+            return text.empty() ? std::string("it is empty") : std::string();
+        },
+        "");
+}
+
 void add_domain_argument(CLI::App& command, std::string& domain) {
     command.add_option("DOMAIN", domain, "Name or UUID of the domain")
         ->required()
@@ -105,10 +105,10 @@ CLI::Option* add_name_argument(CLI::App& command, const std::string& name, std::
 
 void add_commands(CLI::App& app, Program& program) {
     add_group(app, program, "The host",
-              {add_gpus, add_devices, add_profiles, add_claims, add_doctor});
-    add_group(app, program, "Domains that libvirt has: their definitions, and what is left of them",
+              {add_gpus, add_devices, add_profiles, add_claims, add_top, add_doctor});
+    add_group(app, program, "Definitions and claims, by hand",
               {add_assign, add_unassign, add_release, add_reconcile});
-    add_group(app, program, "Domains and their whole life, through virt-vgpud",
+    add_group(app, program, "Domains with vGPUs, through virt-vgpud",
               {add_create, add_start, add_stop, add_reboot, add_delete, add_fork, add_instances,
                add_instance, add_operations, add_events});
     add_group(app, program, "Helpers", {add_config, add_xml, add_completion});
