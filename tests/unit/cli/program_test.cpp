@@ -1,5 +1,6 @@
 #include "tests/support/simulator.hpp"
 #include "tests/support/temp_dir.hpp"
+#include "tests/unit/cli/program_process.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,41 +18,16 @@ namespace vgpu {
 namespace {
 
 using nlohmann::json;
+using test::Ended;
 using test::Simulator;
 using test::SimulatorOptions;
 using test::TempDir;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-struct Ended {
-    int code = -1;
-    std::string out;
-    std::string err;
-};
-
-/// Runs the program with its outputs in files, as a person's shell would.
-Ended run(std::vector<std::string> arguments, const std::string& config = "/no/such/config") {
-    const TempDir directory;
-    const std::string out = directory / "out";
-    const std::string err = directory / "err";
-    arguments.insert(arguments.begin(), VGPU_PROGRAM);
-    std::vector<char*> pointers;
-    for (std::string& argument : arguments) {
-        pointers.push_back(argument.data());
-    }
-    pointers.push_back(nullptr);
-    const pid_t child = ::fork();
-    if (child == 0) {
-        ::setenv("VIRT_VGPU_CONFIG", config.c_str(), 1);
-        ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
-        ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
-        ::execv(VGPU_PROGRAM, pointers.data());
-        ::_exit(127);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, test::read_file(out),
-            test::read_file(err)};
+Ended run(const std::vector<std::string>& arguments,
+          const std::string& config = "/no/such/config") {
+    return test::run_program_process(arguments, config);
 }
 
 class ProgramOnAHost : public testing::Test {
@@ -95,7 +71,20 @@ TEST(Program, HelpsWithEachCommand) {
                                                          {"config"},
                                                          {"config", "check"},
                                                          {"xml"},
-                                                         {"xml", "inspect"}};
+                                                         {"xml", "inspect"},
+                                                         {"create"},
+                                                         {"start"},
+                                                         {"stop"},
+                                                         {"reboot"},
+                                                         {"delete"},
+                                                         {"fork"},
+                                                         {"instances"},
+                                                         {"instance"},
+                                                         {"operations"},
+                                                         {"events"},
+                                                         {"top"},
+                                                         {"reconcile"},
+                                                         {"completion"}};
     for (auto command : commands) {
         command.push_back("--help");
         const Ended ended = run(command);
@@ -115,7 +104,23 @@ TEST(Program, ExitsWith2OnWrongUsage) {
         {"assign"},
         {"assign", "vm1", "--profile", "P", "--gpu", "41:00.0"},
         {"xml", "inspect"},
-        {"config"}};
+        {"config"},
+        {"create"},
+        {"create", "vm1"},
+        {"create", "vm1", "--profile", ""},
+        {"create", "--profile", "L40S-4Q"},
+        {"create", "vm1", "--profile", "P", "--count", "17"},
+        {"create", "vm1", "--profile", "P", "--disk", "/image"},
+        {"create", "vm1", "--profile", "P", "--network", "a,b=c"},
+        {"create", "vm1", "--file", "x", "--start"},
+        {"start"},
+        {"start", ""},
+        {"stop", "vm1", "--timeout", "151"},
+        {"fork", "vm1"},
+        {"fork", "vm1", "vm2", "--disk", "/a"},
+        {"fork", "vm1", "vm2", "--uuid", "x"},
+        {"completion"},
+        {"completion", "tcsh"}};
     for (const auto& arguments : wrong) {
         const Ended ended = run(arguments);
         EXPECT_EQ(ended.code, 2) << (arguments.empty() ? "nothing" : arguments.back());
