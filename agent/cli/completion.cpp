@@ -50,7 +50,7 @@ CompletedOption option_of(const CLI::Option& option) {
         completed.spellings.push_back("-" + name);
     }
     completed.help = option.get_description();
-    completed.takes_value = option.get_type_size_max() > 0;
+    completed.takes_value = option.get_items_expected_max() > 0;
     completed.value = value_of(option, "");
     return completed;
 }

@@ -60,7 +60,7 @@ _virt_vgpu() {
     done
     if [[ $typed == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "${_virt_vgpu_options["$command"]}" -- "$typed")
-    elif [[ ${_virt_vgpu_commands["$command"]} ]]; then
+    elif ((number == 0)) && [[ ${_virt_vgpu_commands["$command"]} ]]; then
         mapfile -t COMPREPLY < <(compgen -W "${_virt_vgpu_commands["$command"]}" -- "$typed")
     else
         _virt_vgpu_offer "${_virt_vgpu_values["$command $number"]-}" "$typed"

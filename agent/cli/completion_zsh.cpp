@@ -60,7 +60,7 @@ _virt_vgpu() {
         _virt_vgpu_offer "$_virt_vgpu_values[$command $word]"
     elif [[ $PREFIX == -* ]]; then
         _describe -o option options
-    elif ((${#commands})); then
+    elif ((number == 0 && ${#commands})); then
         _describe command commands
     else
         _virt_vgpu_offer "$_virt_vgpu_values[$command $number]"

@@ -1,7 +1,6 @@
 #include "tests/unit/cli/daemon_stand_in.hpp"
 
 #include "agent/http/listener.hpp"
-#include "agent/http/problem.hpp"
 
 #include <filesystem>
 #include <future>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "agent/http/problem.hpp"
 #include "agent/http/server.hpp"
 #include "tests/support/temp_dir.hpp"
 

@@ -58,11 +58,11 @@ protected:
     /// It ended and left the terminal as it had found it.
     static void expect_clean_end(ProgramProcess& program, int code) {
         program.read_until(restored);
+        const Ended ended = program.wait();
+        EXPECT_EQ(ended.code, code);
         const termios after = program.terminal_settings();
         EXPECT_EQ(after.c_lflag, program.initial_settings().c_lflag);
         EXPECT_EQ(after.c_iflag, program.initial_settings().c_iflag);
-        const Ended ended = program.wait();
-        EXPECT_EQ(ended.code, code);
         EXPECT_THAT(ended.out, Not(HasSubstr("\033")));
     }
 
