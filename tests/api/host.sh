@@ -4,9 +4,10 @@
 # What QEMU would do with a VFIO device is left out by a wrapper. All else is real: libvirt's own checks of the mdev, its call of the hook, the
 # claim, the accesses to the driver's files, QEMU as a process, and the way back.
 
+work=/run/test
 # start_host BUILD: everything, below /run/test, which is in memory. It ends with the namespaces.
 start_host() {
-	build=$1 work=/run/test
+	build=$1
 	mount -t tmpfs tmpfs /run
 	mkdir -p "$work"/{host,sys,dev,bin}
 	private_copy /etc
@@ -101,8 +102,13 @@ wrapped_qemu() {
 	CONF
 }
 
+stop_libvirtd() { # stop_libvirtd SIGNAL
+	kill "-$1" "$(</run/libvirtd.pid)"
+	if [[ $1 == KILL ]]; then within 20 bash -c '! [ -e "/proc/$(</run/libvirtd.pid)" ]'; fi
+}
+
 start_libvirtd() {
-	LD_PRELOAD=$build/tests/api/liblocked_memory.so PATH=$work/bin:$PATH libvirtd -d || return 1
+	LD_PRELOAD=$build/tests/api/liblocked_memory.so PATH=$work/bin:$PATH libvirtd -d -p /run/libvirtd.pid || return 1
 	within 60 virsh -c qemu:///system uri
 }
 
