@@ -181,8 +181,9 @@ void Daemon::Parts::serve(http::Listener listener) {
 void Daemon::Parts::log_access(const http::AccessRecord& record) const {
     constexpr int first_error_status = 400;
     const bool looks = record.method == "GET" || record.method == "HEAD";
-    if (looks && record.status < first_error_status) {
-        return; // a monitoring system would fill the journal
+    // A monitoring system would fill the journal; why it is not ready is there already.
+    if (looks && (record.status < first_error_status || record.target == "/readyz")) {
+        return;
     }
     log.info(
         fmt::format("{} {}: {} after {} ms, for pid {} of uid {}", record.method, record.target,
